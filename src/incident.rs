@@ -10,7 +10,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::finding::{Finding, Grade, IncidentId, Judgement, Key, Reason, Severity, Subject, Verdict};
+use crate::finding::{
+    Finding, Grade, IncidentId, Judgement, Key, Reason, Severity, Subject, Verdict,
+};
 use crate::snapshot::{ClusterSnapshot, NodeName, SourceId};
 
 /// One incident: a subject's trouble under one rule, from its opening to its end.
@@ -44,7 +46,11 @@ impl Incident {
     /// The evidence grade at present.
     #[must_use]
     pub fn grade(&self) -> Grade {
-        if self.undecided.is_some() { Grade::Inconclusive } else { self.finding.grade }
+        if self.undecided.is_some() {
+            Grade::Inconclusive
+        } else {
+            self.finding.grade
+        }
     }
 }
 
@@ -76,7 +82,12 @@ pub enum Closing {
 
 impl Closing {
     /// Every way to end.
-    pub const ALL: [Self; 4] = [Self::Resolved, Self::SubjectGone, Self::Expired, Self::Merged];
+    pub const ALL: [Self; 4] = [
+        Self::Resolved,
+        Self::SubjectGone,
+        Self::Expired,
+        Self::Merged,
+    ];
 
     /// The label value.
     #[must_use]
@@ -113,7 +124,11 @@ pub type Open = BTreeMap<Key, Arc<Incident>>;
 ///
 /// `judgements` are sorted by key, one a key. The result depends on nothing but the arguments.
 #[must_use]
-pub fn fold(open: &Open, judgements: &[Judgement], snapshot: &ClusterSnapshot) -> (Open, Vec<Transition>) {
+pub fn fold(
+    open: &Open,
+    judgements: &[Judgement],
+    snapshot: &ClusterSnapshot,
+) -> (Open, Vec<Transition>) {
     let now = snapshot.now;
     let by_key: BTreeMap<&Key, &Judgement> = judgements.iter().map(|j| (&j.key, j)).collect();
     let mut next = Open::new();
@@ -131,7 +146,10 @@ pub fn fold(open: &Open, judgements: &[Judgement], snapshot: &ClusterSnapshot) -
             None => {
                 let incident = Arc::new(incident);
                 if incident.severity != before {
-                    transitions.push(Transition::Severity { incident: incident.clone(), from: before });
+                    transitions.push(Transition::Severity {
+                        incident: incident.clone(),
+                        from: before,
+                    });
                 }
                 next.insert(key.clone(), incident);
             }
@@ -149,7 +167,12 @@ pub fn fold(open: &Open, judgements: &[Judgement], snapshot: &ClusterSnapshot) -
     (next, transitions)
 }
 
-fn opened(judgement: &Judgement, finding: &Finding, snapshot: &ClusterSnapshot, now: Timestamp) -> Incident {
+fn opened(
+    judgement: &Judgement,
+    finding: &Finding,
+    snapshot: &ClusterSnapshot,
+    now: Timestamp,
+) -> Incident {
     Incident {
         id: judgement.key.incident_id(&snapshot.cluster),
         key: judgement.key.clone(),
@@ -166,9 +189,19 @@ fn opened(judgement: &Judgement, finding: &Finding, snapshot: &ClusterSnapshot, 
 }
 
 /// One cycle in the life of an open incident; `Some` where it ends.
-fn step(incident: &mut Incident, judgement: Option<&Judgement>, snapshot: &ClusterSnapshot) -> Option<Closed> {
+fn step(
+    incident: &mut Incident,
+    judgement: Option<&Judgement>,
+    snapshot: &ClusterSnapshot,
+) -> Option<Closed> {
     let now = snapshot.now;
-    let ends = |how| Some(Closed { at: now, how, into: Vec::new() });
+    let ends = |how| {
+        Some(Closed {
+            at: now,
+            how,
+            into: Vec::new(),
+        })
+    };
     let Some(judgement) = judgement else {
         if subject_is_gone(&incident.key.subject, snapshot) {
             return ends(Closing::SubjectGone);
@@ -188,15 +221,24 @@ fn step(incident: &mut Incident, judgement: Option<&Judgement>, snapshot: &Clust
         Verdict::Clear => {
             incident.undecided = None;
             let since = *incident.clear_since.get_or_insert(now);
-            if now.duration_since(since) >= judgement.clear_hold { ends(Closing::Resolved) } else { None }
+            if now.duration_since(since) >= judgement.clear_hold {
+                ends(Closing::Resolved)
+            } else {
+                None
+            }
         }
         Verdict::Expired => ends(Closing::Expired),
         Verdict::Merged(into) => Some(Closed {
             at: now,
             how: Closing::Merged,
-            into: into.iter().map(|key| key.incident_id(&snapshot.cluster)).collect(),
+            into: into
+                .iter()
+                .map(|key| key.incident_id(&snapshot.cluster))
+                .collect(),
         }),
-        Verdict::Undecided(_) if subject_is_gone(&incident.key.subject, snapshot) => ends(Closing::SubjectGone),
+        Verdict::Undecided(_) if subject_is_gone(&incident.key.subject, snapshot) => {
+            ends(Closing::SubjectGone)
+        }
         Verdict::Undecided(reason) => undecided(incident, *reason),
     }
 }
@@ -236,7 +278,10 @@ fn subject_is_gone(subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
         Subject::Cluster => false,
         Subject::Source(source) => !snapshot.sources.iter().any(|status| status.id == *source),
         Subject::Target { url, .. } => {
-            let dcgm = snapshot.sources.iter().find(|status| status.id == SourceId::Dcgm);
+            let dcgm = snapshot
+                .sources
+                .iter()
+                .find(|status| status.id == SourceId::Dcgm);
             !dcgm.is_some_and(|status| status.targets.iter().any(|target| target.url == *url))
         }
         Subject::Node(node) => node_is_gone(node, snapshot),
@@ -245,7 +290,10 @@ fn subject_is_gone(subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
                 .gpus
                 .binary_search_by(|gpu| gpu.uuid.cmp(uuid))
                 .is_ok_and(|at| snapshot.gpus[at].replaced_by.is_some());
-            replaced || node.as_ref().is_some_and(|node| node_is_gone(node, snapshot))
+            replaced
+                || node
+                    .as_ref()
+                    .is_some_and(|node| node_is_gone(node, snapshot))
         }
         Subject::Pod { uid, .. } => {
             pods_complete(snapshot) && !snapshot.inventory.pods.contains_key(uid)
@@ -255,7 +303,11 @@ fn subject_is_gone(subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
 
 fn pods_complete(snapshot: &ClusterSnapshot) -> bool {
     let limit = snapshot.limits.stale_after.get();
-    snapshot.inventory.complete.pods.is_complete(snapshot.now, limit)
+    snapshot
+        .inventory
+        .complete
+        .pods
+        .is_complete(snapshot.now, limit)
 }
 
 /// A node is gone when no complete list has it: the API's, where Kubernetes is a source, and
@@ -267,10 +319,20 @@ fn node_is_gone(node: &NodeName, snapshot: &ClusterSnapshot) -> bool {
         crate::snapshot::ListState::NotConfigured => true,
         _ => nodes.is_complete(snapshot.now, limit) && !snapshot.inventory.nodes.contains_key(node),
     };
-    let dcgm = snapshot.sources.iter().find(|status| status.id == SourceId::Dcgm);
-    let has_target =
-        dcgm.is_some_and(|status| status.targets.iter().any(|target| target.node.as_ref() == Some(node)));
+    let dcgm = snapshot
+        .sources
+        .iter()
+        .find(|status| status.id == SourceId::Dcgm);
+    let has_target = dcgm.is_some_and(|status| {
+        status
+            .targets
+            .iter()
+            .any(|target| target.node.as_ref() == Some(node))
+    });
     // A target without a configured node may be the one that told of it.
-    let all_named = dcgm.is_some_and(|status| status.targets.iter().all(|target| target.node.is_some()));
-    kubernetes_says_gone && !has_target && (all_named || nodes != crate::snapshot::ListState::NotConfigured)
+    let all_named =
+        dcgm.is_some_and(|status| status.targets.iter().all(|target| target.node.is_some()));
+    kubernetes_says_gone
+        && !has_target
+        && (all_named || nodes != crate::snapshot::ListState::NotConfigured)
 }

@@ -24,7 +24,8 @@ impl Exclude {
     #[must_use]
     pub fn covers(&self, subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
         let place = subject.place();
-        if !place.namespace.is_empty() && self.namespaces.iter().any(|name| name == place.namespace) {
+        if !place.namespace.is_empty() && self.namespaces.iter().any(|name| name == place.namespace)
+        {
             return true;
         }
         if place.node.is_empty() {
@@ -36,7 +37,9 @@ impl Exclude {
         let node = snapshot.inventory.nodes.get(&place.node.into());
         node.is_some_and(|node| {
             self.node_labels.iter().any(|(key, value)| {
-                node.labels.get(key.as_str()).is_some_and(|have| **have == **value)
+                node.labels
+                    .get(key.as_str())
+                    .is_some_and(|have| **have == **value)
             })
         })
     }

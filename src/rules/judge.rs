@@ -36,7 +36,11 @@ pub struct Judged {
 /// Asks every rule. A rule that panics is caught, counted and said; the others go on.
 ///
 /// `elapsed` measures: rules have no clock of their own.
-pub fn judge_all(rules: &RuleSet, snapshot: &ClusterSnapshot, elapsed: &dyn Fn() -> Duration) -> Judged {
+pub fn judge_all(
+    rules: &RuleSet,
+    snapshot: &ClusterSnapshot,
+    elapsed: &dyn Fn() -> Duration,
+) -> Judged {
     let mut judged = Judged::default();
     for (entry, rule, exclude) in rules.iter() {
         let begun = elapsed();
@@ -61,7 +65,12 @@ pub fn judge_all(rules: &RuleSet, snapshot: &ClusterSnapshot, elapsed: &dyn Fn()
                 }
             }
             // Nothing is judged, so nothing can be resolved: what is open stays open.
-            Err(_) => *judged.undecided.entry((entry.id, Reason::RuleFailed)).or_default() += 1,
+            Err(_) => {
+                *judged
+                    .undecided
+                    .entry((entry.id, Reason::RuleFailed))
+                    .or_default() += 1
+            }
         }
         judged.runs.push(run);
     }

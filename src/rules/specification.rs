@@ -4,24 +4,15 @@ use std::fmt::Write;
 
 use super::{ALL, Entry, RuleConfig};
 
-/// The headings that every specification has, in this order.
-pub const HEADINGS: [&str; 9] = [
-    "Detects",
-    "Needs",
-    "Condition",
-    "Clears",
-    "Not reported when",
-    "Evidence",
-    "Severity",
-    "What to look at",
-    "References",
-];
-
 /// A rule's specification as Markdown: the doc comment at the head of its file.
 #[must_use]
 pub fn specification(entry: &Entry) -> String {
     let mut text = String::new();
-    for line in entry.source.lines().map_while(|line| line.strip_prefix("//!")) {
+    for line in entry
+        .source
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+    {
         text.push_str(line.strip_prefix(' ').unwrap_or(line));
         text.push('\n');
     }
@@ -40,17 +31,31 @@ pub fn markdown(config: &RuleConfig) -> String {
     );
     for entry in ALL {
         let anchor = entry.id.as_str().to_ascii_lowercase();
-        let _ = writeln!(text, "| [{}](#{anchor}) | `{}` | {} |", entry.id, entry.name, entry.title);
+        let _ = writeln!(
+            text,
+            "| [{}](#{anchor}) | `{}` | {} |",
+            entry.id, entry.name, entry.title
+        );
     }
     for entry in ALL {
         let _ = write!(text, "\n## {}\n\n**{}**\n\n", entry.id, entry.title);
         let body = specification(entry);
         // The file's first line names the rule for its reader; here the heading does.
-        let body = body.split_once("\n\n").map_or(body.as_str(), |(_, rest)| rest);
-        text.push_str(&body.replace("\n# ", "\n### ").replacen("# ", "### ", usize::from(body.starts_with("# "))));
+        let body = body
+            .split_once("\n\n")
+            .map_or(body.as_str(), |(_, rest)| rest);
+        text.push_str(&body.replace("\n# ", "\n### ").replacen(
+            "# ",
+            "### ",
+            usize::from(body.starts_with("# ")),
+        ));
         text.push_str("\n### Thresholds\n\n| threshold | default | decides | origin |\n| --- | --- | --- | --- |\n");
         for row in (entry.build)(config).thresholds() {
-            let _ = writeln!(text, "| `{}` | {} | {} | {} |", row.name, row.default, row.meaning, row.origin);
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} | {} |",
+                row.name, row.default, row.meaning, row.origin
+            );
         }
     }
     text
@@ -60,11 +65,27 @@ pub fn markdown(config: &RuleConfig) -> String {
 mod tests {
     use super::*;
 
+    /// The headings that every specification has, in this order.
+    const HEADINGS: [&str; 9] = [
+        "Detects",
+        "Needs",
+        "Condition",
+        "Clears",
+        "Not reported when",
+        "Evidence",
+        "Severity",
+        "What to look at",
+        "References",
+    ];
+
     #[test]
     fn every_rule_has_every_heading_in_order() {
         for entry in ALL {
             let text = specification(entry);
-            let headings: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+            let headings: Vec<_> = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("# "))
+                .collect();
             assert_eq!(headings, HEADINGS, "{}", entry.id);
         }
     }

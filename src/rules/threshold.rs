@@ -115,9 +115,17 @@ mod tests {
 
     #[test]
     fn values_outside_their_range_say_what_is_allowed() {
-        assert_eq!(serde_json::from_str::<Ratio>("0.2").expect("in range"), Ratio::new(0.2));
-        let error = serde_json::from_str::<Ratio>("20").expect_err("per cent").to_string();
-        assert!(error.contains("20 is out of range; want a number from 0 to 1"), "{error}");
+        assert_eq!(
+            serde_json::from_str::<Ratio>("0.2").expect("in range"),
+            Ratio::new(0.2)
+        );
+        let error = serde_json::from_str::<Ratio>("20")
+            .expect_err("per cent")
+            .to_string();
+        assert!(
+            error.contains("20 is out of range; want a number from 0 to 1"),
+            "{error}"
+        );
         assert!(serde_json::from_str::<Celsius>("200").is_err());
     }
 }

@@ -105,7 +105,10 @@ impl Entity {
     #[must_use]
     pub fn track(&self, key: impl Into<SeriesKey>) -> Option<&Track> {
         let key = key.into();
-        let at = self.tracks.binary_search_by(|(have, _)| have.cmp(&key)).ok()?;
+        let at = self
+            .tracks
+            .binary_search_by(|(have, _)| have.cmp(&key))
+            .ok()?;
         Some(&self.tracks[at].1)
     }
 
@@ -219,7 +222,11 @@ impl Gpu {
         };
         let last = track.last();
         let fresh = self.now.duration_since(last.at) <= self.limits.stale_after.get();
-        if fresh && self.liveness == Liveness::Live { Reading::Live(last) } else { Reading::Stale(last) }
+        if fresh && self.liveness == Liveness::Live {
+            Reading::Live(last)
+        } else {
+            Reading::Stale(last)
+        }
     }
 
     /// The present value of a board's signal.
@@ -236,8 +243,11 @@ impl Gpu {
 
     /// The board's entity and those of its instances.
     pub fn entities(&self) -> impl Iterator<Item = (Option<&Instance>, &Entity)> {
-        std::iter::once((None, &*self.board))
-            .chain(self.instances.iter().map(|instance| (Some(instance), &*instance.entity)))
+        std::iter::once((None, &*self.board)).chain(
+            self.instances
+                .iter()
+                .map(|instance| (Some(instance), &*instance.entity)),
+        )
     }
 
     /// The name of its node, or an empty text.

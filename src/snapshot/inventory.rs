@@ -186,7 +186,10 @@ impl Pod {
     /// The pod by name.
     #[must_use]
     pub fn pod_ref(&self) -> PodRef {
-        PodRef { namespace: self.namespace.clone(), pod: self.name.clone() }
+        PodRef {
+            namespace: self.namespace.clone(),
+            pod: self.name.clone(),
+        }
     }
 
     /// Whether it still holds what it was given: bound and not ended (terminating ones do).

@@ -47,7 +47,8 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wanted = "want a duration such as 15s, 10m or 1h30m";
-        let parsed = humantime::parse_duration(text).map_err(|e| format!("`{text}`: {e}; {wanted}"))?;
+        let parsed =
+            humantime::parse_duration(text).map_err(|e| format!("`{text}`: {e}; {wanted}"))?;
         SignedDuration::try_from(parsed)
             .map(Self)
             .map_err(|_| format!("`{text}` is too long; {wanted}"))
@@ -61,7 +62,13 @@ impl fmt::Display for Span {
         if left == 0 {
             return f.write_str("0s");
         }
-        for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)] {
+        for (unit, size) in [
+            ("d", 86_400_000),
+            ("h", 3_600_000),
+            ("m", 60_000),
+            ("s", 1000),
+            ("ms", 1),
+        ] {
             if left >= size {
                 write!(f, "{}{unit}", left / size)?;
                 left %= size;
@@ -128,7 +135,14 @@ mod tests {
 
     #[test]
     fn spans_are_read_and_written_as_prometheus_does() {
-        for (text, shown) in [("15s", "15s"), ("90s", "1m30s"), ("60m", "1h"), ("1h30m", "1h30m"), ("7d", "7d"), ("250ms", "250ms")] {
+        for (text, shown) in [
+            ("15s", "15s"),
+            ("90s", "1m30s"),
+            ("60m", "1h"),
+            ("1h30m", "1h30m"),
+            ("7d", "7d"),
+            ("250ms", "250ms"),
+        ] {
             assert_eq!(text.parse::<Span>().expect(text).to_string(), shown);
         }
         for text in ["", "15", "-3s", "soon", "5x"] {

@@ -85,7 +85,10 @@ impl Holding {
     /// The pod by name.
     #[must_use]
     pub fn pod_ref(&self) -> PodRef {
-        PodRef { namespace: self.namespace.clone(), pod: self.pod.clone() }
+        PodRef {
+            namespace: self.namespace.clone(),
+            pod: self.pod.clone(),
+        }
     }
 }
 
@@ -224,7 +227,9 @@ fn schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     if text == SCHEMA {
         return Ok(text);
     }
-    Err(de::Error::custom(format!("schema `{text}` is not known; this build reads `{SCHEMA}`")))
+    Err(de::Error::custom(format!(
+        "schema `{text}` is not known; this build reads `{SCHEMA}`"
+    )))
 }
 
 /// Why a file is not a recording.
@@ -263,7 +268,10 @@ impl Recording {
         for (at, series) in self.series.iter().enumerate() {
             let place = format!("series[{at}]");
             if series.every.get().as_secs() < 1 {
-                return fail(format!("{place}.every"), format!("{} is below 1s", series.every));
+                return fail(
+                    format!("{place}.every"),
+                    format!("{} is below 1s", series.every),
+                );
             }
             total += u64::from(series.slots) * series.values.len() as u64;
             if total > MAX_VALUES {
@@ -277,7 +285,10 @@ impl Recording {
                     let problem = format!("{} values for {} slots", column.len(), series.slots);
                     return fail(place, problem);
                 }
-                series.subject.check_name(name).or_else(|problem| fail(place, problem))?;
+                series
+                    .subject
+                    .check_name(name)
+                    .or_else(|problem| fail(place, problem))?;
             }
         }
         for (at, holding) in self.holders.iter().enumerate() {
@@ -306,7 +317,10 @@ pub fn gpu_series(name: &str) -> Result<SeriesKey, String> {
     })?;
     let part = match part {
         None => Part::WHOLE,
-        Some(text) => Part(text.parse().map_err(|_| format!("`{text}` is not a part number"))?),
+        Some(text) => Part(
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a part number"))?,
+        ),
     };
     Ok(SeriesKey { signal, part })
 }
@@ -378,11 +392,23 @@ mod tests {
         for (from, to, place) in [
             ("recording/v1", "recording/v9", "line 2 column"),
             ("\"cluster\"", "\"clusters\"", "line 2 column"),
-            ("\"now\": \"2026-03-14T02:07:00Z\"", "\"now\": \"yesterday\"", "line 2 column"),
+            (
+                "\"now\": \"2026-03-14T02:07:00Z\"",
+                "\"now\": \"yesterday\"",
+                "line 2 column",
+            ),
             ("\"30s\"", "\"soon\"", "line 5 column"),
-            ("[61, null, 62.5]", "[61, null]", "series[0].values[\"core_temperature_celsius\"]: 2 values for 3 slots"),
+            (
+                "[61, null, 62.5]",
+                "[61, null]",
+                "series[0].values[\"core_temperature_celsius\"]: 2 values for 3 slots",
+            ),
             ("[61, null, 62.5]", "[61, \"hot\", 62.5]", "line 6 column"),
-            ("core_temperature_celsius", "core_heat", "series[0].values[\"core_heat\"]: `core_heat` is not a signal"),
+            (
+                "core_temperature_celsius",
+                "core_heat",
+                "series[0].values[\"core_heat\"]: `core_heat` is not a signal",
+            ),
             ("\"30s\"", "\"10ms\"", "series[0].every"),
             ("}\n      ]", "}\n      ", "line 8 column"),
         ] {

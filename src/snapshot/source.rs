@@ -248,6 +248,9 @@ impl SourceStatus {
         });
         self.state != SourceState::Pending
             && lists_known
-            && self.targets.iter().all(|target| target.state != TargetState::Pending)
+            && self
+                .targets
+                .iter()
+                .all(|target| target.state != TargetState::Pending)
     }
 }

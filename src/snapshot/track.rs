@@ -86,7 +86,11 @@ impl Growth {
     #[must_use]
     pub fn per_second(&self) -> f64 {
         let seconds = self.over.as_secs_f64();
-        if seconds > 0.0 { self.amount / seconds } else { 0.0 }
+        if seconds > 0.0 {
+            self.amount / seconds
+        } else {
+            0.0
+        }
     }
 }
 
@@ -114,7 +118,11 @@ impl Track {
         if first.at == last.at {
             return None;
         }
-        let mut growth = Growth { amount: 0.0, over: last.at.duration_since(first.at), began: None };
+        let mut growth = Growth {
+            amount: 0.0,
+            over: last.at.duration_since(first.at),
+            began: None,
+        };
         for pair in points.windows(2) {
             let step = increase(pair[0].value, pair[1].value);
             if step > 0.0 {
@@ -128,7 +136,11 @@ impl Track {
     /// The start of the unbroken run of points, up to the newest, that satisfy a condition.
     #[must_use]
     pub fn run_start(&self, holds: impl Fn(f64) -> bool) -> Option<Timestamp> {
-        let run = self.points.iter().rev().take_while(|point| holds(point.value));
+        let run = self
+            .points
+            .iter()
+            .rev()
+            .take_while(|point| holds(point.value));
         run.last().map(|point| point.at)
     }
 
@@ -151,7 +163,11 @@ impl Track {
 /// How much a counter grew from one value to the next: after a fall it started again from 0.
 #[must_use]
 pub fn increase(before: f64, after: f64) -> f64 {
-    if after >= before { after - before } else { after }
+    if after >= before {
+        after - before
+    } else {
+        after
+    }
 }
 
 /// What history knows of one node.
@@ -175,6 +191,8 @@ impl NodeTrack {
     /// When the node was last seen to have booted anew, if that happened under our eyes.
     #[must_use]
     pub fn rebooted(&self) -> Option<Timestamp> {
-        (self.boots.len() > 1).then(|| self.boots.last().map(|(_, at)| *at)).flatten()
+        (self.boots.len() > 1)
+            .then(|| self.boots.last().map(|(_, at)| *at))
+            .flatten()
     }
 }

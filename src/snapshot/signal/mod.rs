@@ -132,7 +132,10 @@ pub fn dcgm_name(metric: &str) -> Option<Named> {
     let link = link.parse().ok().filter(|link| *link < Part::WHOLE.0)?;
     by_name(&format!("{stem}_TOTAL"))
         .filter(|named| named.row.part == Some(PartLabel::NvLink))
-        .map(|named| Named { link: Some(link), ..named })
+        .map(|named| Named {
+            link: Some(link),
+            ..named
+        })
 }
 
 /// A metric name that was understood.
@@ -151,7 +154,16 @@ fn by_name(upper: &str) -> Option<Named> {
         dcgm_names()
             .iter()
             .zip(0..)
-            .map(|(row, rank)| (row.name.to_ascii_uppercase(), Named { row, rank, link: None }))
+            .map(|(row, rank)| {
+                (
+                    row.name.to_ascii_uppercase(),
+                    Named {
+                        row,
+                        rank,
+                        link: None,
+                    },
+                )
+            })
             .collect()
     });
     BY_NAME.get(upper).copied()
@@ -169,21 +181,33 @@ mod tests {
     fn every_name_is_listed_once() {
         let mut seen = std::collections::BTreeSet::new();
         for row in dcgm_names() {
-            assert!(seen.insert(row.name.to_ascii_uppercase()), "{} twice", row.name);
+            assert!(
+                seen.insert(row.name.to_ascii_uppercase()),
+                "{} twice",
+                row.name
+            );
         }
     }
 
     #[test]
     fn generations_of_one_signal_give_the_same_value() {
-        let near = |a: Result<f64, _>, b: f64| assert!((a.expect("value") - b).abs() < 1e-6 * b.abs().max(1.0));
+        let near = |a: Result<f64, _>, b: f64| {
+            assert!((a.expect("value") - b).abs() < 1e-6 * b.abs().max(1.0))
+        };
         near(convert("DCGM_FI_DEV_GPU_UTIL", 83.0), 0.83);
         near(convert("DCGM_FI_DEV_GPU_UTIL_RATIO", 0.83), 0.83);
         near(convert("DCGM_FI_DEV_GPU_UTIL_RATIO", 83.0), 0.83);
         near(convert("dcgm_gpu_utilization", 83.0), 0.83);
         near(convert("DCGM_FI_DEV_SM_CLOCK", 1980.0), 1.98e9);
         near(convert("dcgm_fi_dev_sm_clock_hertz", 1.98e9), 1.98e9);
-        near(convert("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 921_563_412.0), 921_563.412);
-        near(convert("DCGM_FI_DEV_FB_USED", 31_000.0), 31_000.0 * 1_048_576.0);
+        near(
+            convert("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 921_563_412.0),
+            921_563.412,
+        );
+        near(
+            convert("DCGM_FI_DEV_FB_USED", 31_000.0),
+            31_000.0 * 1_048_576.0,
+        );
         near(convert("DCGM_FI_DEV_THERMAL_VIOLATION", 2_000_000.0), 0.002);
         near(convert("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1.000_001), 1.0);
     }
@@ -191,10 +215,22 @@ mod tests {
     #[test]
     fn blanks_and_absurd_values_are_missing() {
         for (name, raw, why) in [
-            ("DCGM_FI_DEV_MEMORY_TEMP", 9_223_372_036_854_775_794.0, Rejected::Sentinel),
+            (
+                "DCGM_FI_DEV_MEMORY_TEMP",
+                9_223_372_036_854_775_794.0,
+                Rejected::Sentinel,
+            ),
             ("DCGM_FI_DEV_FB_USED", 2_147_483_634.0, Rejected::Sentinel),
-            ("DCGM_FI_DEV_POWER_USAGE", 140_737_488_355_330.0, Rejected::Sentinel),
-            ("DCGM_FI_DEV_GPU_UTIL", 4_294_967_295.0, Rejected::OutOfBounds),
+            (
+                "DCGM_FI_DEV_POWER_USAGE",
+                140_737_488_355_330.0,
+                Rejected::Sentinel,
+            ),
+            (
+                "DCGM_FI_DEV_GPU_UTIL",
+                4_294_967_295.0,
+                Rejected::OutOfBounds,
+            ),
             ("DCGM_FI_DEV_GPU_UTIL", 808_334_905.0, Rejected::OutOfBounds),
             ("DCGM_FI_DEV_GPU_UTIL", 101.5, Rejected::OutOfBounds),
             ("DCGM_FI_DEV_GPU_TEMP", 345.0, Rejected::OutOfBounds),
@@ -202,7 +238,11 @@ mod tests {
             ("DCGM_FI_DEV_MEMORY_TEMP", 0.0, Rejected::OutOfBounds),
             ("DCGM_FI_DEV_XID_ERRORS", 79.5, Rejected::OutOfBounds),
             ("DCGM_FI_DEV_GPU_TEMP", f64::NAN, Rejected::OutOfBounds),
-            ("DCGM_FI_DEV_GPU_TEMP", f64::NEG_INFINITY, Rejected::OutOfBounds),
+            (
+                "DCGM_FI_DEV_GPU_TEMP",
+                f64::NEG_INFINITY,
+                Rejected::OutOfBounds,
+            ),
         ] {
             assert_eq!(convert(name, raw), Err(why), "{name} {raw}");
         }
@@ -213,11 +253,23 @@ mod tests {
     #[test]
     fn names_are_found_in_any_case() {
         let signal = |name| dcgm_name(name).map(|named| (named.row.signal, named.link));
-        assert_eq!(signal("dcgm_fi_prof_gr_engine_active"), Some((Signal::GraphicsEngineActive, None)));
+        assert_eq!(
+            signal("dcgm_fi_prof_gr_engine_active"),
+            Some((Signal::GraphicsEngineActive, None))
+        );
         assert_eq!(signal("DCGM_POWER_USAGE"), Some((Signal::PowerUsage, None)));
-        assert_eq!(signal("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L11"), Some((Signal::NvlinkCrcFlit, Some(11))));
-        assert_eq!(signal("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_L0_TOTAL"), Some((Signal::NvlinkReplay, Some(0))));
-        assert_eq!(signal("DCGM_FI_DEV_NVLINK_BANDWIDTH_L0"), Some((Signal::NvlinkThroughput, Some(0))));
+        assert_eq!(
+            signal("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L11"),
+            Some((Signal::NvlinkCrcFlit, Some(11)))
+        );
+        assert_eq!(
+            signal("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_L0_TOTAL"),
+            Some((Signal::NvlinkReplay, Some(0)))
+        );
+        assert_eq!(
+            signal("DCGM_FI_DEV_NVLINK_BANDWIDTH_L0"),
+            Some((Signal::NvlinkThroughput, Some(0)))
+        );
         assert_eq!(signal("DCGM_FI_DEV_SM_CLOCK_L0"), None);
         assert_eq!(signal("go_gc_duration_seconds"), None);
     }

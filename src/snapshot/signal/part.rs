@@ -32,7 +32,10 @@ pub struct SeriesKey {
 
 impl From<Signal> for SeriesKey {
     fn from(signal: Signal) -> Self {
-        Self { signal, part: Part::WHOLE }
+        Self {
+            signal,
+            part: Part::WHOLE,
+        }
     }
 }
 
@@ -181,7 +184,9 @@ impl HealthWatch {
     /// The subsystem that a label value names.
     #[must_use]
     pub fn from_label(label: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|watch| watch.label().eq_ignore_ascii_case(label))
+        Self::ALL
+            .into_iter()
+            .find(|watch| watch.label().eq_ignore_ascii_case(label))
     }
 
     /// The subsystem that a part stands for.

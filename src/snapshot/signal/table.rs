@@ -47,23 +47,42 @@ const THOUSAND_KIB: f64 = 1_024_000.0;
 
 /// A row before the table gives it its signal.
 const fn plain(name: &'static str) -> DcgmName {
-    DcgmName { name, signal: Signal::GpuUtilization, factor: 1.0, percent_if_above_one: false, part: None }
+    DcgmName {
+        name,
+        signal: Signal::GpuUtilization,
+        factor: 1.0,
+        percent_if_above_one: false,
+        part: None,
+    }
 }
 
 const fn scaled(name: &'static str, factor: f64) -> DcgmName {
-    DcgmName { factor, ..plain(name) }
+    DcgmName {
+        factor,
+        ..plain(name)
+    }
 }
 
 const fn ratio(name: &'static str) -> DcgmName {
-    DcgmName { percent_if_above_one: true, ..plain(name) }
+    DcgmName {
+        percent_if_above_one: true,
+        ..plain(name)
+    }
 }
 
 const fn parted(name: &'static str, label: PartLabel) -> DcgmName {
-    DcgmName { part: Some(label), ..plain(name) }
+    DcgmName {
+        part: Some(label),
+        ..plain(name)
+    }
 }
 
 const fn per_link(name: &'static str, factor: f64) -> DcgmName {
-    DcgmName { factor, part: Some(PartLabel::NvLink), ..plain(name) }
+    DcgmName {
+        factor,
+        part: Some(PartLabel::NvLink),
+        ..plain(name)
+    }
 }
 
 /// Declares [`Signal`], its specifications and its names from one list:
@@ -107,7 +126,10 @@ impl Signal {
     /// The signal with one of our own names.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|signal| signal.spec().name == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|signal| signal.spec().name == name)
     }
 }
 
