@@ -2,6 +2,9 @@
 pub mod clock;
 pub mod cycle;
 pub mod finding;
+pub mod history;
 pub mod incident;
 pub mod rules;
 pub mod snapshot;
+#[cfg(test)]
+mod testing;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, NodeName, Part, PodRef, PodUid, Point, SeriesKey, Signal, Track};
+use super::{Limits, NodeName, Part, PodRef, PodUid, Point, SeriesKey, Signal, Slots, Track};
 
 /// A board's UUID as NVIDIA prints it (`GPU-…`): the one stable key of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -96,8 +96,10 @@ pub struct Entity {
     pub tracks: Vec<(SeriesKey, Track)>,
     /// Who was named on its series, oldest first; bounded.
     pub holds: Vec<Hold>,
-    /// More than one pod was named on it at once (time-slicing, MPS, a shared claim).
-    pub shared: bool,
+    /// When more than one pod was last named on it at once (time-slicing, MPS, a shared claim).
+    pub shared_at: Option<Timestamp>,
+    /// Utilisation inside the window: the board's, or the engine activity of an instance.
+    pub utilization: Option<Slots>,
 }
 
 impl Entity {
@@ -221,6 +223,9 @@ impl Gpu {
             return Reading::Missing(MissingReason::NotExported);
         };
         let last = track.last();
+        if last.value == Track::ABSENT {
+            return Reading::Missing(MissingReason::NotExported);
+        }
         let fresh = self.now.duration_since(last.at) <= self.limits.stale_after.get();
         if fresh && self.liveness == Liveness::Live {
             Reading::Live(last)

@@ -11,6 +11,7 @@ mod limits;
 mod names;
 mod recording;
 mod signal;
+mod slots;
 mod source;
 mod termination;
 mod track;
@@ -33,6 +34,7 @@ pub use signal::{
     ClockEvent, DcgmName, HealthWatch, Kind, Named, Part, PartLabel, Rejected, Scope, SeriesKey,
     Signal, SignalSpec, dcgm_name, dcgm_names,
 };
+pub use slots::Slots;
 pub use source::{
     ErrorKind, SourceError, SourceId, SourceState, SourceStatus, TargetState, TargetStatus,
 };
@@ -40,6 +42,7 @@ pub use termination::{Termination, TerminationKind};
 pub use track::{Edge, Growth, NodeTrack, Point, Tip, Track, increase};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -61,7 +64,7 @@ pub struct ClusterSnapshot {
     /// Nodes, pods and events as the Kubernetes API last told them.
     pub inventory: Inventory,
     /// What history knows of each node, by name.
-    pub nodes: BTreeMap<NodeName, NodeTrack>,
+    pub nodes: BTreeMap<NodeName, Arc<NodeTrack>>,
     /// Every board that telemetry has named, sorted by UUID.
     pub gpus: Vec<Gpu>,
     /// Container and pod ends of the last 24 hours, oldest first.

@@ -95,6 +95,11 @@ impl Growth {
 }
 
 impl Track {
+    /// Stands for a code whose family is absent although its GPU is there: DCGM 4.5 and 4.6
+    /// export no XID family before the first XID. Not 0, and not healthy; but what follows it
+    /// has a date.
+    pub const ABSENT: f64 = -1.0;
+
     /// The newest point.
     #[must_use]
     pub fn last(&self) -> Point {

@@ -1,4 +1,4 @@
-//! One evaluation: batches in, one immutable [`ClusterView`] out.
+//! What is published of a cluster after a cycle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,0 +1,299 @@
+//! Boards and their MIG instances: filing their readings, and the view of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::series::{self, Filed, Filing};
+use crate::snapshot::{
+    BoardIdentity, Entity, Gpu, GpuObservation, GpuUuid, Hold, Holder, Instance, InstanceId,
+    Limits, Liveness, NodeName, Part, Point, SeriesKey, Signal, Slots, Track,
+};
+
+/// Pods that are remembered as holders of one board or instance.
+const MAX_HOLDS: usize = 32;
+/// Series of one board or instance: 18 links and some XIDs of every parted signal.
+const MAX_SERIES: usize = 512;
+
+/// A board that telemetry has named.
+pub(super) struct Board {
+    /// The newest identity and its time.
+    identity: (Timestamp, Arc<BoardIdentity>),
+    board: Arc<Entity>,
+    instances: BTreeMap<InstanceId, (Option<Arc<str>>, Arc<Entity>)>,
+}
+
+impl Board {
+    pub(super) fn new(seen: &GpuObservation) -> Self {
+        Self {
+            identity: (seen.at, seen.identity.clone()),
+            board: Arc::default(),
+            instances: BTreeMap::new(),
+        }
+    }
+
+    /// When any of its series was last seen.
+    pub(super) fn last_seen(&self) -> Timestamp {
+        let instances = self
+            .instances
+            .values()
+            .filter_map(|(_, entity)| entity.last_seen);
+        self.board
+            .last_seen
+            .into_iter()
+            .chain(instances)
+            .max()
+            .unwrap_or(self.identity.0)
+    }
+
+    /// Files one observation; returns how many of its values came too late.
+    pub(super) fn file(&mut self, seen: &GpuObservation, filing: &Filing<'_>) -> u64 {
+        if seen.at >= self.identity.0 {
+            self.identity = (seen.at, seen.identity.clone());
+        }
+        let entity = match &seen.instance {
+            None => &mut self.board,
+            Some((id, profile)) => {
+                let (known, entity) = self.instances.entry(*id).or_default();
+                if profile.is_some() {
+                    known.clone_from(profile);
+                }
+                entity
+            }
+        };
+        // Nobody else holds the entity once the last snapshot is gone, so nothing is copied.
+        let entity = Arc::make_mut(entity);
+        entity.first_seen = Some(
+            entity
+                .first_seen
+                .map_or(seen.at, |first| first.min(seen.at)),
+        );
+        entity.last_seen = Some(entity.last_seen.map_or(seen.at, |last| last.max(seen.at)));
+        let mut late = 0;
+        for (key, value) in &seen.readings {
+            late += u64::from(
+                read(
+                    entity,
+                    *key,
+                    Point {
+                        at: seen.at,
+                        value: *value,
+                    },
+                    filing,
+                ) == Filed::TooLate,
+            );
+        }
+        if !seen
+            .readings
+            .iter()
+            .any(|(key, _)| key.signal == Signal::Xid)
+        {
+            let absent = Point {
+                at: seen.at,
+                value: Track::ABSENT,
+            };
+            read(entity, Signal::Xid.into(), absent, filing);
+        }
+        utilization(entity, seen);
+        for holder in &seen.holders {
+            hold(&mut entity.holds, holder, seen.at, filing);
+        }
+        let mut pods: Vec<_> = seen.holders.iter().map(|holder| &holder.pod).collect();
+        pods.sort();
+        pods.dedup();
+        if pods.len() > 1 {
+            entity.shared_at = Some(entity.shared_at.map_or(seen.at, |at| at.max(seen.at)));
+        }
+        late
+    }
+}
+
+fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) -> Filed {
+    let manner = filing.manner(key.signal);
+    match entity.tracks.binary_search_by(|(have, _)| have.cmp(&key)) {
+        Ok(at) => series::file(&mut entity.tracks[at].1, point, manner),
+        Err(_) if entity.tracks.len() >= MAX_SERIES => Filed::TooLate,
+        Err(at) => {
+            entity
+                .tracks
+                .insert(at, (key, series::begin(point, manner)));
+            Filed::Taken
+        }
+    }
+}
+
+/// Utilisation is GPU_UTIL on a board; on an instance, where that is not measured, the share of
+/// time in which its engine was busy.
+fn utilization(entity: &mut Entity, seen: &GpuObservation) {
+    let signal = if seen.instance.is_some() {
+        Signal::GraphicsEngineActive
+    } else {
+        Signal::GpuUtilization
+    };
+    let whole = SeriesKey {
+        signal,
+        part: Part::WHOLE,
+    };
+    let Some((_, ratio)) = seen.readings.iter().find(|(key, _)| *key == whole) else {
+        return;
+    };
+    match &mut entity.utilization {
+        Some(slots) => {
+            slots.file(seen.at, *ratio);
+        }
+        none => *none = Some(Slots::new(seen.at, *ratio)),
+    }
+}
+
+/// Adds a time at which a holder was named. Stretches closer than the stale limit are one, so
+/// labels that come and go between scrapes do not make a new holder each time.
+fn hold(holds: &mut Vec<Hold>, holder: &Holder, at: Timestamp, filing: &Filing<'_>) {
+    let join = filing.manner(Signal::Xid).gap;
+    let same = |hold: &Hold| {
+        hold.pod == holder.pod && hold.container == holder.container && hold.uid == holder.uid
+    };
+    let near = |hold: &Hold| {
+        at.saturating_sub(join).is_ok_and(|from| from <= hold.to)
+            && hold.from.saturating_sub(join).is_ok_and(|from| from <= at)
+    };
+    let mut merged = Hold {
+        pod: holder.pod.clone(),
+        container: holder.container.clone(),
+        uid: holder.uid.clone(),
+        from: at,
+        to: at,
+    };
+    holds.retain(|hold| {
+        let joins = same(hold) && near(hold);
+        if joins {
+            merged.from = merged.from.min(hold.from);
+            merged.to = merged.to.max(hold.to);
+        }
+        !joins
+    });
+    let order = |hold: &Hold| {
+        (
+            hold.to,
+            hold.from,
+            hold.pod.clone(),
+            hold.container.clone(),
+            hold.uid.clone(),
+        )
+    };
+    let place = holds.partition_point(|hold| order(hold) < order(&merged));
+    holds.insert(place, merged);
+    if holds.len() > MAX_HOLDS {
+        holds.remove(0);
+    }
+}
+
+/// Every board as it is known at `now`, sorted by UUID.
+pub(super) fn view(boards: &BTreeMap<GpuUuid, Board>, now: Timestamp, limits: &Limits) -> Vec<Gpu> {
+    let newest = newest_by_target(boards);
+    let replaced = replacements(boards);
+    boards
+        .iter()
+        .map(|(uuid, board)| {
+            let (liveness, live_at) = liveness(board, &newest, now, limits);
+            Gpu {
+                uuid: uuid.clone(),
+                identity: board.identity.1.clone(),
+                liveness,
+                live_at,
+                board: board.board.clone(),
+                instances: board
+                    .instances
+                    .iter()
+                    .map(|(id, (profile, entity))| Instance {
+                        id: *id,
+                        profile: profile.clone(),
+                        entity: entity.clone(),
+                    })
+                    .collect(),
+                replaced_by: replaced.get(uuid).cloned(),
+                now,
+                limits: *limits,
+            }
+        })
+        .collect()
+}
+
+/// The newest time at which any board of each target was named.
+fn newest_by_target(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<Arc<str>, Timestamp> {
+    let mut newest = BTreeMap::new();
+    for board in boards.values() {
+        if let Some(target) = &board.identity.1.target {
+            let seen = newest.entry(target.clone()).or_insert(Timestamp::MIN);
+            *seen = board.last_seen().max(*seen);
+        }
+    }
+    newest
+}
+
+/// Boards whose PCI address has been taken over by another board since they were last seen.
+fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid> {
+    let mut slots: BTreeMap<(&NodeName, &str), Vec<(&GpuUuid, &Board)>> = BTreeMap::new();
+    for (uuid, board) in boards {
+        if let (Some(node), Some(pci)) = (&board.identity.1.node, &board.identity.1.pci) {
+            slots.entry((node, pci)).or_default().push((uuid, board));
+        }
+    }
+    let mut replaced = BTreeMap::new();
+    for sharing in slots.values().filter(|sharing| sharing.len() > 1) {
+        for (uuid, board) in sharing {
+            let gone = board.last_seen();
+            let heir = sharing
+                .iter()
+                .filter(|(_, other)| first_seen(other).is_some_and(|first| first > gone))
+                .max_by_key(|(_, other)| other.last_seen());
+            if let Some((heir, _)) = heir {
+                replaced.insert((*uuid).clone(), (*heir).clone());
+            }
+        }
+    }
+    replaced
+}
+
+fn first_seen(board: &Board) -> Option<Timestamp> {
+    let instances = board
+        .instances
+        .values()
+        .filter_map(|(_, entity)| entity.first_seen);
+    board.board.first_seen.into_iter().chain(instances).min()
+}
+
+/// Whether a board's readings are the present, and when they last were.
+fn liveness(
+    board: &Board,
+    newest: &BTreeMap<Arc<str>, Timestamp>,
+    now: Timestamp,
+    limits: &Limits,
+) -> (Liveness, Timestamp) {
+    let seen = board.last_seen();
+    let target = board.identity.1.target.as_ref();
+    let newest = target
+        .and_then(|target| newest.get(target))
+        .copied()
+        .unwrap_or(seen);
+    if newest.duration_since(seen) > limits.collection_interval.get() {
+        return (Liveness::Vanished { since: seen }, seen);
+    }
+    let moved = last_movement(board).unwrap_or(seen);
+    if now.duration_since(seen) > limits.stale_after.get() {
+        return (Liveness::Stale { since: seen }, moved);
+    }
+    if now.duration_since(moved) > limits.frozen_after.get() {
+        return (Liveness::Frozen { since: moved }, moved);
+    }
+    (Liveness::Live, moved)
+}
+
+/// When the board's energy last grew, if it is exported and the board draws power: a board that
+/// draws power and gains no energy is not being read. `None` where that cannot be said.
+fn last_movement(board: &Board) -> Option<Timestamp> {
+    let value = |signal: Signal| board.board.track(signal);
+    let (energy, power) = (value(Signal::Energy)?, value(Signal::PowerUsage)?);
+    let together = energy.last().at == power.last().at;
+    (together && power.last().value > 0.0).then_some(energy.tip.changed)
+}
