@@ -9,6 +9,7 @@ pub mod node_condition;
 pub mod product;
 mod specification;
 mod threshold;
+pub mod words;
 pub mod xid;
 
 pub use exclude::Exclude;
