@@ -1,23 +1,99 @@
-//! GPU-X: placeholder
+//! GPU-THERM-006: thermal, power brake and memory pressure.
 //!
 //! # Detects
+//!
+//! A board that is close to or past its temperature limits, whose clocks are held down by heat
+//! or by the external power brake, or whose framebuffer is nearly full.
+//!
 //! # Needs
+//!
+//! Any of: core and memory temperature, the board's own limits (slowdown and maximum operating
+//! temperature, margin), thermal and power-brake times or violation counters, clock-event reasons
+//! or counts, framebuffer used, free and reserved. A default dcgm-exporter exports only
+//! temperatures and framebuffer: throttling is then listed as missing, not as absent.
+//!
 //! # Condition
+//!
+//! | cause | when |
+//! | --- | --- |
+//! | `core_temperature` | within 5 °C of the board's own slowdown temperature (or margin), else of the product table's, else 80 °C; critical at the limit, else 87 °C |
+//! | `memory_temperature` | within 5 °C of the board's own limit, else of the product table's, else 90 °C; critical at the limit, else 95 °C; nothing on products without a sensor |
+//! | `thermal_throttle` | thermal time or bits in at least 1 % of the window, in two collections at least the hold apart |
+//! | `power_brake` | the same for the external power brake; the software power cap alone is normal and only a fact |
+//! | `memory_pressure` | framebuffer at 95 % of its total or above |
+//!
+//! Temperatures and framebuffer must hold for two minutes, over at least two distinct
+//! collections. One finding per board, named by its worst cause; under MIG the board's values
+//! count once and the fullest instance speaks for the framebuffer.
+//!
 //! # Clears
+//!
+//! After five minutes in which every signal of the rule that the board exports was live and none
+//! of the conditions held. Silence of one of these signals clears nothing.
+//!
 //! # Not reported when
+//!
+//! The board's telemetry is stale, frozen or gone (undecided: GPU-FRESH-005 tells), or it exports
+//! none of the signals (undecided).
+//!
 //! # Evidence
+//!
+//! Strong where heat and throttling agree, moderate where one of them speaks alone. Against it:
+//! clocks that are not held down although the core is hot, a core that is cool although
+//! throttling is reported.
+//!
 //! # Severity
+//!
+//! Temperatures warn below the limit and are critical at it. Throttling and power brake warn.
+//! Memory pressure is info (caching allocators live there), a warning when an XID 31 or an
+//! out-of-memory end of a pod on the board lies within the last hour.
+//!
 //! # What to look at
+//!
+//! Neighbouring boards and nodes of the rack (one hot board or all?), fan and coolant alarms of the
+//! machine's management controller, the power supply's state, what the pods on the board allocate.
+//!
 //! # References
+//!
+//! NVIDIA DCGM field identifiers (temperatures, violation counters, clock-event reasons);
+//! `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` of the products in the table.
 
-use super::{Rule, Threshold};
-use crate::finding::Judgement;
-use crate::rules::threshold::thresholds;
-use crate::snapshot::{ClusterSnapshot, Signal, Span};
+mod heat;
+mod pressure;
+mod throttle;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::threshold::{Celsius, Ratio, thresholds};
+use super::{Rule, Threshold, words};
+use crate::finding::{
+    Cause, Evidence, Fact, Finding, Grade, Judgement, Key, Reason, RuleId, Severity, Step, Subject, Verdict,
+};
+use crate::snapshot::{ClusterSnapshot, Gpu, Reading, Signal, Span, Track};
 
 thresholds! {
-    /// How long it must last.
-    hold: Span = Span::minutes(2), "";
+    /// How long temperature or framebuffer must stay beyond its threshold.
+    hold: Span = Span::minutes(2), "four collections of 30 s: a single reading proves nothing";
+    /// How long everything must be quiet before the incident is resolved.
+    clear_hold: Span = Span::minutes(5), "boards cool down slower than they heat up";
+    /// The window over which throttling is measured.
+    window: Span = Span::minutes(5), "the exporter's own window for clock-event counts";
+    /// Distance to a known limit at which a temperature warns.
+    margin: Celsius = Celsius::new(5.0), "half the usual distance between full load and slowdown";
+    /// Core temperature that warns where no limit is known.
+    core_warning: Celsius = Celsius::new(80.0), "below the lowest maximum operating temperature of data-centre boards (83 °C)";
+    /// Core temperature that is critical where no limit is known.
+    core_critical: Celsius = Celsius::new(87.0), "the lowest slowdown temperature of data-centre boards (V100)";
+    /// Memory temperature that warns where no limit is known.
+    memory_warning: Celsius = Celsius::new(90.0), "5 °C below the usual limit of HBM";
+    /// Memory temperature that is critical where no limit is known.
+    memory_critical: Celsius = Celsius::new(95.0), "maximum operating temperature of HBM on A100 and H100";
+    /// Share of the window with throttling that counts.
+    throttled_share: Ratio = Ratio::new(0.01), "DCGM warns on any growth within a minute, which is noisy; 1 % of the window is not";
+    /// Framebuffer in use, as a share of its total, that counts as pressure.
+    framebuffer: Ratio = Ratio::new(0.95), "caching allocators of serving and training frameworks stay around 90 %";
+    /// How far back an XID 31 or an out-of-memory end makes memory pressure a warning.
+    failure_window: Span = Span::minutes(60), "the time for which an incident of a failed workload stays open";
 }
 
 /// The rule.
@@ -31,18 +107,245 @@ impl Therm {
     pub fn new(thresholds: Thresholds) -> Self {
         Self { thresholds }
     }
+
+    fn verdict(&self, gpu: &Gpu, snapshot: &ClusterSnapshot) -> Verdict {
+        if gpu.is_blind() {
+            return Verdict::Undecided(Reason::Blind);
+        }
+        let mut seen = Seen { gpu, thresholds: &self.thresholds, signs: Vec::new(), rising: false };
+        heat::core(&mut seen);
+        heat::memory(&mut seen);
+        throttle::thermal(&mut seen);
+        throttle::power_brake(&mut seen);
+        pressure::framebuffer(&mut seen, snapshot);
+        if !seen.signs.is_empty() {
+            return Verdict::Fires(Box::new(finding(seen, snapshot)));
+        }
+        if seen.rising {
+            return Verdict::Holds;
+        }
+        match coverage(gpu) {
+            Coverage::Whole => Verdict::Clear,
+            Coverage::Silent => Verdict::Undecided(Reason::Blind),
+            Coverage::None => Verdict::Undecided(Reason::NotExported),
+        }
+    }
 }
 
 impl Rule for Therm {
     fn needs(&self) -> Vec<(Signal, Span)> {
-        Vec::new()
+        let window = self.thresholds.window.max(self.thresholds.hold);
+        let latest = Span::seconds(0);
+        let mut needs = vec![(Signal::Energy, window), (Signal::Xid, latest)];
+        needs.extend(LIMITS.map(|signal| (signal, latest)));
+        needs.extend(WATCHED.map(|signal| (signal, window)));
+        needs
     }
 
-    fn judge(&self, _snapshot: &ClusterSnapshot) -> Vec<Judgement> {
-        Vec::new()
+    fn judge(&self, snapshot: &ClusterSnapshot) -> Vec<Judgement> {
+        let boards = snapshot.gpus.iter().filter(|gpu| gpu.replaced_by.is_none());
+        boards
+            .map(|gpu| Judgement {
+                key: Key {
+                    rule: RuleId::Therm,
+                    subject: Subject::Gpu { node: gpu.identity.node.clone(), uuid: gpu.uuid.clone() },
+                    aspect: None,
+                },
+                clear_hold: self.thresholds.clear_hold.get(),
+                verdict: self.verdict(gpu, snapshot),
+            })
+            .collect()
     }
 
     fn thresholds(&self) -> Vec<Threshold> {
         self.thresholds.describe()
     }
 }
+
+/// The board's own limits: constants, so that an old reading is as good as a new one.
+const LIMITS: [Signal; 3] =
+    [Signal::SlowdownTemperature, Signal::MaxOperatingTemperature, Signal::MemoryMaxOperatingTemperature];
+
+/// The signals whose silence must not be taken for health.
+const WATCHED: [Signal; 12] = [
+    Signal::CoreTemperature,
+    Signal::MemoryTemperature,
+    Signal::TemperatureMargin,
+    Signal::ThermalViolation,
+    Signal::SwThermalTime,
+    Signal::HwThermalTime,
+    Signal::HwPowerBrakeTime,
+    Signal::ClockEventReasons,
+    Signal::ClockEventWindowCount,
+    Signal::FramebufferUsed,
+    Signal::FramebufferFree,
+    Signal::FramebufferReserved,
+];
+
+/// One condition that holds.
+struct Sign {
+    cause: Cause,
+    severity: Severity,
+    since: Timestamp,
+    /// What is so, to stand in the summary: `the core is at 91 °C, its slowdown temperature`.
+    headline: String,
+    facts: Vec<Fact>,
+    supporting: Vec<Evidence>,
+    contradicting: Vec<Evidence>,
+}
+
+/// What is being found out about one board.
+struct Seen<'a> {
+    gpu: &'a Gpu,
+    thresholds: &'a Thresholds,
+    signs: Vec<Sign>,
+    /// Something is beyond its threshold, but not yet for long enough.
+    rising: bool,
+}
+
+impl Seen<'_> {
+    /// Since when a condition has held, if that is for long enough and over two collections.
+    fn held(&mut self, track: &Track, holds: impl Fn(f64) -> bool) -> Option<Timestamp> {
+        let since = track.run_start(holds)?;
+        let long = self.gpu.now.duration_since(since) >= self.thresholds.hold.get();
+        if long && self.gpu.collections_since(since) >= 2 {
+            return Some(since);
+        }
+        self.rising = true;
+        None
+    }
+}
+
+enum Coverage {
+    Whole,
+    Silent,
+    None,
+}
+
+/// Whether every watched signal that the board has ever exported is live.
+fn coverage(gpu: &Gpu) -> Coverage {
+    let mut known = false;
+    for (_, entity) in gpu.entities() {
+        for signal in WATCHED {
+            let mut parts = entity.parts(signal).peekable();
+            if parts.peek().is_none() {
+                continue;
+            }
+            known = true;
+            // A count that falls to nothing loses its label: one live part speaks for the family.
+            let live = parts.any(|(part, _)| {
+                matches!(gpu.reading_of(entity, crate::snapshot::SeriesKey { signal, part }), Reading::Live(_))
+            });
+            if !live {
+                return Coverage::Silent;
+            }
+        }
+    }
+    if known { Coverage::Whole } else { Coverage::None }
+}
+
+/// One finding from all that holds, named by the worst.
+fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
+    let gpu = seen.gpu;
+    let mut signs = seen.signs;
+    // Stable: of equally bad ones the first in the table's order names the finding.
+    signs.sort_by_key(|sign| std::cmp::Reverse(sign.severity));
+    let heat = signs.iter().any(|s| matches!(s.cause, Cause::CoreTemperature | Cause::MemoryTemperature));
+    let slow = signs.iter().any(|s| matches!(s.cause, Cause::ThermalThrottle | Cause::PowerBrake));
+    let since = signs.iter().map(|sign| sign.since).min().unwrap_or(snapshot.now);
+    let headlines: Vec<_> = signs.iter().map(|sign| sign.headline.as_str()).collect();
+    let mut finding = Finding {
+        cause: signs[0].cause,
+        severity: signs[0].severity,
+        grade: if heat && slow { Grade::Strong } else { Grade::Moderate },
+        summary: format!("{}: {}", gpu.title(), headlines.join("; ")),
+        started: since,
+        gpu: gpu.identity.index,
+        facts: Vec::new(),
+        supporting: Vec::new(),
+        contradicting: Vec::new(),
+        missing: missing(gpu),
+        timeline: Vec::new(),
+        checklist: checklist(gpu, &signs),
+    };
+    for sign in signs {
+        let text = format!("{} for {}", sign.headline, words::length(snapshot.now.duration_since(sign.since)));
+        finding.timeline.push(Evidence::at(format!("{} begins", sign.cause.as_str()), "snapshot", sign.since));
+        finding.supporting.push(Evidence::at(text, "rule", sign.since));
+        finding.supporting.extend(sign.supporting);
+        finding.contradicting.extend(sign.contradicting);
+        finding.facts.extend(sign.facts);
+    }
+    if heat && !slow {
+        throttle::no_throttle(gpu, &mut finding.contradicting);
+    }
+    context(gpu, &mut finding.facts);
+    finding.timeline.sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
+    finding
+}
+
+/// Facts that help to read the rest.
+fn context(gpu: &Gpu, facts: &mut Vec<Fact>) {
+    for signal in [Signal::SmClock, Signal::PowerUsage, Signal::GpuUtilization] {
+        if let Some(point) = gpu.live(signal) {
+            facts.push(words::fact(signal, point));
+        }
+    }
+    throttle::power_cap(gpu, facts);
+    if let Some(model) = &gpu.identity.model {
+        facts.push(Fact { name: "product".into(), value: model.to_string(), source: "modelName".into(), at: None });
+    }
+}
+
+/// What would help to decide and is not exported.
+fn missing(gpu: &Gpu) -> Vec<Evidence> {
+    let mut missing = Vec::new();
+    let has = |signals: &[Signal]| signals.iter().any(|signal| gpu.board.parts(*signal).next().is_some());
+    if !has(&throttle::THERMAL) {
+        missing.push(Evidence::of(
+            "whether clocks are held down is not exported: add DCGM_FI_DEV_CLOCKS_EVENT_REASONS or \
+             DCGM_FI_DEV_THERMAL_VIOLATION to the exporter's counters",
+            "dcgm-exporter",
+        ));
+    }
+    if !has(&[Signal::SlowdownTemperature, Signal::TemperatureMargin]) {
+        missing.push(Evidence::of(
+            "the board's own temperature limit is not exported: add DCGM_FI_DEV_SLOWDOWN_TEMP",
+            "dcgm-exporter",
+        ));
+    }
+    missing
+}
+
+fn checklist(gpu: &Gpu, signs: &[Sign]) -> Vec<Step> {
+    let step = |text: &str, command: Option<String>| Step { text: text.to_owned(), command };
+    let node = gpu.node();
+    let mut steps = Vec::new();
+    if signs.iter().any(|sign| sign.cause == Cause::MemoryPressure) {
+        steps.push(step(
+            "See which pods are on the node and what they allocate; a caching allocator that fills the framebuffer is normal",
+            (!node.is_empty())
+                .then(|| format!("kubectl get pods --all-namespaces --field-selector spec.nodeName={node} -o wide")),
+        ));
+    }
+    if signs.iter().any(|sign| sign.cause != Cause::MemoryPressure) {
+        steps.push(step("Compare the board with its neighbours: one hot board points at the board or its airflow, all of them at the room or the rack", None));
+        steps.push(step(
+            "On the node, read temperatures, limits and clock-event reasons as the driver sees them",
+            Some(format!("nvidia-smi -i {} -q -d TEMPERATURE,PERFORMANCE,POWER", gpu.uuid)),
+        ));
+        steps.push(step("Read the machine's management controller for fan, coolant and power-supply events", None));
+    }
+    if !node.is_empty() {
+        steps.push(step("Read the node's conditions and recent events", Some(format!("kubectl describe node {node}"))));
+    }
+    steps
+}
+
+/// A length of time in which nothing is known is no evidence; used by the parts of the rule.
+fn window_start(now: Timestamp, window: SignedDuration) -> Timestamp {
+    now.saturating_sub(window).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests;

@@ -246,6 +246,31 @@ impl Gpu {
         self.liveness != Liveness::Live
     }
 
+    /// In how many distinct collections of the exporter the board was read since a time. Scrapes
+    /// in between repeat values; energy tells collections apart, else the time that passed does.
+    #[must_use]
+    pub fn collections_since(&self, from: Timestamp) -> usize {
+        match self.board.track(Signal::Energy) {
+            Some(track) => {
+                let points = track.since(from);
+                points
+                    .windows(2)
+                    .filter(|pair| pair[0].value != pair[1].value)
+                    .count()
+                    + usize::from(!points.is_empty())
+            }
+            None => {
+                let newest = self
+                    .entities()
+                    .filter_map(|(_, entity)| entity.last_seen)
+                    .max();
+                let passed = newest.map_or(0, |newest| newest.duration_since(from).as_secs());
+                let every = self.limits.collection_interval.get().as_secs().max(1);
+                1 + usize::try_from(passed / every).unwrap_or(0)
+            }
+        }
+    }
+
     /// The board's entity and those of its instances.
     pub fn entities(&self) -> impl Iterator<Item = (Option<&Instance>, &Entity)> {
         std::iter::once((None, &*self.board)).chain(
