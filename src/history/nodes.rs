@@ -6,12 +6,11 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::series::{self, Filed, Manner};
-use crate::snapshot::{Kind, Limits, Node, NodeObservation, NodeTrack, Point, Track};
+use crate::snapshot::{Kind, Limits, Node, NodeObservation, NodeTrack, Point};
 
-/// How far back a node's numbers are kept apart: well above every rule's hold.
-const LOOK_BACK: SignedDuration = SignedDuration::from_mins(30);
-/// An unchanged number is filed again only after this long.
-const REPEAT_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// How far back a node's numbers are kept apart: above every rule's hold for capacity, the
+/// longest of which is ten minutes.
+const LOOK_BACK: SignedDuration = SignedDuration::from_mins(12);
 /// Boots that are remembered.
 const MAX_BOOTS: usize = 16;
 
@@ -52,7 +51,9 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
         for (resource, value) in have {
             let point = Point { at, value: *value };
             match filed.get_mut(resource) {
-                Some(track) => late += u64::from(number(track, point, manner) == Filed::TooLate),
+                Some(track) => {
+                    late += u64::from(series::file(track, point, manner) == Filed::TooLate)
+                }
                 None => {
                     filed.insert(resource.clone(), series::begin(point, manner));
                 }
@@ -65,7 +66,7 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
             value: f64::from(u8::from(cordoned)),
         };
         match &mut track.unschedulable {
-            Some(track) => late += u64::from(number(track, point, manner) == Filed::TooLate),
+            Some(track) => late += u64::from(series::file(track, point, manner) == Filed::TooLate),
             None => track.unschedulable = Some(series::begin(point, manner)),
         }
     }
@@ -73,15 +74,6 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
         boot(&mut track.boots, id, at);
     }
     late
-}
-
-fn number(track: &mut Track, point: Point, manner: Manner) -> Filed {
-    let last = track.last();
-    let repeats = point.value == last.value && point.at >= last.at;
-    if repeats && point.at.duration_since(last.at) < REPEAT_AFTER {
-        return Filed::Taken;
-    }
-    series::file(track, point, manner)
 }
 
 /// Each boot id with the earliest time at which it was seen, in time order.

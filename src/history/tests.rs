@@ -1,1 +1,400 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use super::*;
+use crate::snapshot::{
+    BoardIdentity, ClockEvent, Edge, GpuObservation, Holder, Liveness, NodeAttribution,
+    NodeObservation, PodRef, Reading, SeriesKey, SourceState, Track,
+};
+use crate::testing::{Board, Cluster, at, now};
+
+fn needs() -> BTreeMap<Signal, Span> {
+    BTreeMap::from([
+        (Signal::CoreTemperature, Span::minutes(5)),
+        (Signal::PcieReplay, Span::minutes(5)),
+    ])
+}
+
+fn status() -> SourceStatus {
+    SourceStatus {
+        id: SourceId::Dcgm,
+        state: SourceState::Up,
+        since: at(-600),
+        last_attempt: Some(at(0)),
+        last_success: Some(at(0)),
+        error: None,
+        targets: Vec::new(),
+        lists: None,
+        errors: BTreeMap::new(),
+        rejected: BTreeMap::new(),
+        duration_seconds: 0.0,
+    }
+}
+
+fn seen_by(observations: &[Observation]) -> ClusterSnapshot {
+    let mut history = History::new(needs(), Limits::default());
+    for observation in observations {
+        // One batch an observation: batches are no unit of meaning.
+        let batch = Batch {
+            source: SourceId::Dcgm,
+            observations: vec![observation.clone()],
+            status: status(),
+        };
+        history.absorb(&batch);
+    }
+    history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[])
+}
+
+fn gpu(snapshot: &ClusterSnapshot) -> &crate::snapshot::Gpu {
+    &snapshot.gpus[0]
+}
+
+fn one(build: impl FnOnce(&mut Board)) -> ClusterSnapshot {
+    Cluster::new().gpu("GPU-1", "n1", build).snapshot()
+}
+
+fn observation() -> impl Strategy<Value = Observation> {
+    let signals = prop::sample::select(vec![
+        Signal::CoreTemperature,
+        Signal::PcieReplay,
+        Signal::Xid,
+        Signal::GpuUtilization,
+    ]);
+    let readings = prop::collection::btree_map(
+        signals.prop_map(SeriesKey::from),
+        (0_u8..4).prop_map(f64::from),
+        0..4,
+    );
+    let pods = prop::collection::vec(prop::sample::select(vec!["a", "b"]), 0..3);
+    (
+        0_i64..85,
+        prop::sample::select(vec!["GPU-1", "GPU-2"]),
+        readings,
+        pods,
+    )
+        .prop_map(|(second, uuid, readings, pods)| {
+            let readings = readings
+                .into_iter()
+                .map(|(key, value)| {
+                    (
+                        key,
+                        if key.signal == Signal::GpuUtilization {
+                            value / 4.0
+                        } else {
+                            value
+                        },
+                    )
+                })
+                .collect();
+            Observation::Gpu(GpuObservation {
+                at: at(second - 85),
+                uuid: uuid.into(),
+                identity: Arc::new(BoardIdentity {
+                    node: Some("n1".into()),
+                    node_by: NodeAttribution::Configured,
+                    index: None,
+                    pci: None,
+                    model: None,
+                    driver: None,
+                    target: None,
+                }),
+                instance: None,
+                holders: pods
+                    .into_iter()
+                    .map(|pod| Holder {
+                        pod: PodRef {
+                            namespace: "ml".into(),
+                            pod: pod.into(),
+                        },
+                        container: "main".into(),
+                        uid: None,
+                    })
+                    .collect(),
+                readings,
+            })
+        })
+}
+
+fn nodes() -> impl Strategy<Value = Observation> {
+    (
+        0_i64..85,
+        3_u8..5,
+        prop::bool::ANY,
+        prop::sample::select(vec!["boot-1", "boot-2"]),
+    )
+        .prop_map(|(second, allocatable, cordoned, boot)| {
+            Observation::Node(NodeObservation {
+                at: at(second - 85),
+                node: "n1".into(),
+                allocatable: vec![("nvidia.com/gpu".into(), f64::from(allocatable))],
+                capacity: vec![("nvidia.com/gpu".into(), 4.0)],
+                unschedulable: Some(cordoned),
+                boot_id: Some(boot.into()),
+            })
+        })
+}
+
+proptest! {
+    /// Inside the time in which late observations are filed, order and repetition change nothing.
+    #[test]
+    fn absorbing_is_idempotent_and_independent_of_order(
+        seen in prop::collection::vec(prop_oneof![3 => observation(), 1 => nodes()], 1..40),
+        order in prop::collection::vec(0_usize..1000, 80),
+    ) {
+        let mut shuffled = seen.clone();
+        for (i, j) in order.iter().enumerate() {
+            let len = shuffled.len();
+            shuffled.swap(i % len, j % len);
+        }
+        shuffled.extend(seen.iter().rev().take(7).cloned());
+        prop_assert_eq!(seen_by(&seen), seen_by(&shuffled));
+    }
+}
+
+#[test]
+fn edges_of_the_sticky_code() {
+    let edge = |code, seconds, after: Option<i64>| Edge {
+        code,
+        at: at(seconds),
+        after: after.map(at),
+    };
+    let absent = Track::ABSENT;
+    for (points, edges, dated) in [
+        // First sight has no date; a repeat is invisible.
+        (vec![(-90, 79.0), (-60, 79.0)], vec![edge(79, -90, None)], 0),
+        (
+            vec![(-90, 0.0), (-60, 79.0), (-30, 79.0)],
+            vec![edge(79, -60, Some(-90))],
+            1,
+        ),
+        (
+            vec![(-90, 48.0), (-60, 79.0)],
+            vec![edge(48, -90, None), edge(79, -60, Some(-90))],
+            1,
+        ),
+        // DCGM 4.5: no family until there is an XID.
+        (
+            vec![(-90, absent), (-60, 79.0)],
+            vec![edge(79, -60, Some(-90))],
+            1,
+        ),
+        // A family that comes and goes is the same sticky value.
+        (
+            vec![(-90, 0.0), (-60, 79.0), (-45, absent), (-30, 79.0)],
+            vec![edge(79, -60, Some(-90))],
+            1,
+        ),
+        // Back to 0 and again is another.
+        (
+            vec![(-90, 79.0), (-60, 0.0), (-30, 79.0)],
+            vec![edge(79, -90, None), edge(79, -30, Some(-60))],
+            1,
+        ),
+    ] {
+        let snapshot = one(|board| {
+            board.silent();
+            for (seconds, code) in &points {
+                board.read(Signal::PowerUsage, &[(*seconds, 300.0)]);
+                if *code != absent {
+                    board.read(Signal::Xid, &[(*seconds, *code)]);
+                }
+            }
+        });
+        let tip = &gpu(&snapshot)
+            .board
+            .track(Signal::Xid)
+            .expect("tracked")
+            .tip;
+        assert_eq!((&tip.edges, tip.dated_edges), (&edges, dated), "{points:?}");
+    }
+}
+
+#[test]
+fn counters_grow_over_resets() {
+    let snapshot = one(|board| {
+        board.read(
+            Signal::PcieReplay,
+            &[(-120, 100.0), (-90, 110.0), (-60, 5.0), (-30, 7.0)],
+        );
+    });
+    let track = gpu(&snapshot)
+        .board
+        .track(Signal::PcieReplay)
+        .expect("tracked");
+    assert_eq!(track.tip.growth, 17.0);
+    assert_eq!(track.tip.reset, Some(at(-60)));
+    let growth = track.growth_since(at(-60)).expect("two points");
+    assert_eq!((growth.amount, growth.over.as_secs()), (2.0, 30));
+}
+
+#[test]
+fn points_settle_and_what_is_older_is_too_late() {
+    let mut history = History::new(needs(), Limits::default());
+    let mut batches = Vec::new();
+    for seconds in [-1000, -900, -600, -300, -30] {
+        let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
+            board.silent().read(
+                Signal::CoreTemperature,
+                &[(seconds, 60.0 - seconds as f64 / 100.0)],
+            );
+        });
+        batches.extend(cluster.batches());
+    }
+    let late = batches.remove(1);
+    for batch in &batches {
+        history.absorb(batch);
+    }
+    let before = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    let track = gpu(&before)
+        .board
+        .track(Signal::CoreTemperature)
+        .expect("tracked");
+    assert_eq!(
+        track.points.len(),
+        2,
+        "-300 and -30 are inside five minutes"
+    );
+    assert_eq!(track.tip.first.at, at(-1000));
+    history.absorb(&late);
+    assert_eq!(history.too_late(), 1);
+}
+
+#[test]
+fn bits_add_up_the_time_they_were_set() {
+    let mask = f64::from(1_u32 << ClockEvent::HwThermal as u16);
+    let snapshot = one(|board| {
+        board.read(
+            Signal::ClockEventReasons,
+            &[
+                (-600, mask),
+                (-300, mask),
+                (-270, mask),
+                (-240, 0.0),
+                (-210, mask),
+            ],
+        );
+    });
+    let tip = &gpu(&snapshot)
+        .board
+        .track(Signal::ClockEventReasons)
+        .expect("tracked")
+        .tip;
+    // The 300 s of silence between the first two are no evidence of anything.
+    assert_eq!(
+        tip.bit_seconds.as_ref().expect("bits")[ClockEvent::HwThermal as usize],
+        60.0
+    );
+    assert_eq!(tip.gap, Some((at(-600), at(-300))));
+}
+
+#[test]
+fn liveness_is_decided_by_age_movement_and_siblings() {
+    let live = one(|_| {});
+    assert_eq!(gpu(&live).liveness, Liveness::Live);
+    assert_eq!(gpu(&live).live_at, at(-30));
+
+    let stale = one(|board| {
+        board
+            .silent()
+            .read(Signal::CoreTemperature, &[(-181, 50.0)]);
+    });
+    assert_eq!(gpu(&stale).liveness, Liveness::Stale { since: at(-181) });
+    assert!(matches!(
+        gpu(&stale).reading(Signal::CoreTemperature),
+        Reading::Stale(_)
+    ));
+
+    let frozen = |power: f64| {
+        one(|board| {
+            board
+                .silent()
+                .read(Signal::Energy, &[(-300, 1.0)])
+                .steady(Signal::Energy, -270, 2.0);
+            board.steady(Signal::PowerUsage, -300, power);
+        })
+    };
+    assert_eq!(
+        gpu(&frozen(300.0)).liveness,
+        Liveness::Frozen { since: at(-270) }
+    );
+    assert_eq!(
+        gpu(&frozen(0.0)).liveness,
+        Liveness::Live,
+        "a board without power gains no energy"
+    );
+
+    let vanished = Cluster::new()
+        .gpu("GPU-1", "n1", |_| {})
+        .gpu("GPU-2", "n1", |board| {
+            board.silent().steady(Signal::PowerUsage, -600, 300.0);
+            board.silent().read(Signal::PowerUsage, &[(-75, 300.0)]);
+        })
+        .snapshot();
+    assert_eq!(
+        vanished.gpus[1].liveness,
+        Liveness::Vanished { since: at(-75) }
+    );
+}
+
+#[test]
+fn a_new_board_at_the_same_address_ends_the_old_one() {
+    let at_slot = |board: &mut Board| board.identity.pci = Some("00000000:07:00.0".into());
+    let exchanged = Cluster::new()
+        .gpu("GPU-old", "n1", |board| {
+            at_slot(board);
+            board.silent().read(Signal::PowerUsage, &[(-400, 300.0)]);
+        })
+        .gpu("GPU-new", "n1", |board| {
+            at_slot(board);
+            board
+                .silent()
+                .read(Signal::PowerUsage, &[(-60, 300.0), (-30, 300.0)]);
+        })
+        .snapshot();
+    let old = exchanged
+        .gpus
+        .iter()
+        .find(|gpu| gpu.uuid.as_str() == "GPU-old")
+        .expect("known");
+    assert_eq!(
+        old.replaced_by
+            .as_ref()
+            .map(crate::snapshot::GpuUuid::as_str),
+        Some("GPU-new")
+    );
+    // Exporters that print one address for every board exchange nothing.
+    let together = Cluster::new()
+        .gpu("GPU-1", "n1", at_slot_only)
+        .gpu("GPU-2", "n1", at_slot_only)
+        .snapshot();
+    assert!(together.gpus.iter().all(|gpu| gpu.replaced_by.is_none()));
+}
+
+fn at_slot_only(board: &mut Board) {
+    board.identity.pci = Some("00000000:07:00.0".into());
+}
+
+#[test]
+fn holders_that_come_and_go_between_scrapes_are_one() {
+    let snapshot = one(|board| {
+        board
+            .held_by("train-0", -600, -420)
+            .held_by("train-0", -300, -30)
+            .held_by("other", -90, -30);
+    });
+    let holds = &gpu(&snapshot).board.holds;
+    let train: Vec<_> = holds
+        .iter()
+        .filter(|hold| &*hold.pod.pod == "train-0")
+        .collect();
+    assert_eq!(
+        train.len(),
+        1,
+        "a silence of two minutes is shorter than the stale limit"
+    );
+    assert_eq!((train[0].from, train[0].to), (at(-600), at(-30)));
+    assert_eq!(gpu(&snapshot).board.shared_at, Some(at(-30)));
+}

@@ -187,7 +187,7 @@ pub enum MissingReason {
 }
 
 /// One board at the snapshot's moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gpu {
     /// Its key.
     pub uuid: GpuUuid,

@@ -49,7 +49,7 @@ use jiff::{SignedDuration, Timestamp};
 /// One cluster at one moment: everything a rule may look at.
 ///
 /// Built by [`history::view`](crate::history), never changed afterwards.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClusterSnapshot {
     /// The cluster's configured name; empty for a single unnamed cluster.
     pub cluster: ClusterName,

@@ -336,3 +336,6 @@ fn node_is_gone(node: &NodeName, snapshot: &ClusterSnapshot) -> bool {
         && !has_target
         && (all_named || nodes != crate::snapshot::ListState::NotConfigured)
 }
+
+#[cfg(test)]
+mod tests;
