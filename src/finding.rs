@@ -288,8 +288,8 @@ impl Subject {
                 ..
             } => Place {
                 namespace,
-                pod,
                 workload,
+                pod,
                 ..empty
             },
         }

@@ -250,7 +250,7 @@ pub(crate) struct Board {
     uuid: String,
     /// What is known of it.
     pub(crate) identity: BoardIdentity,
-    board: Readings,
+    whole: Readings,
     instances: BTreeMap<u32, (String, Readings)>,
     holders: Vec<(i64, i64, Holder)>,
 }
@@ -268,7 +268,7 @@ impl Board {
                 driver: Some("550.90.07".into()),
                 target: None,
             },
-            board: Readings::new(),
+            whole: Readings::new(),
             instances: BTreeMap::new(),
             holders: Vec::new(),
         };
@@ -284,7 +284,7 @@ impl Board {
 
     /// Forgets every reading so far, the ones that make it live as well.
     pub(crate) fn silent(&mut self) -> &mut Self {
-        self.board.clear();
+        self.whole.clear();
         self
     }
 
@@ -292,7 +292,7 @@ impl Board {
     pub(crate) fn read(&mut self, key: impl Into<SeriesKey>, points: &[(i64, f64)]) -> &mut Self {
         let key = key.into();
         for (seconds, value) in points {
-            self.board.entry(*seconds).or_default().insert(key, *value);
+            self.whole.entry(*seconds).or_default().insert(key, *value);
         }
         self
     }
@@ -348,7 +348,7 @@ impl Board {
             ..self.identity
         });
         let board = self
-            .board
+            .whole
             .into_iter()
             .map(|(seconds, readings)| (None, seconds, readings));
         let instances = self

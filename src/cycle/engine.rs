@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{ClusterView, Zero, rows};
 use crate::finding::{Judgement, RuleId, Severity};
 use crate::history::History;
-use crate::incident::{Closing, Incident, Open, Transition, fold};
+use crate::history::shift::moved;
+use crate::incident::{self, Closing, Incident, Open, Transition, fold};
 use crate::rules::{Judged, RuleConfig, RuleSet, judge_all};
 use crate::snapshot::{Batch, ClusterName, ClusterSnapshot, Limits, Signal, SourceId, Span};
 
@@ -125,6 +126,20 @@ impl Engine {
             view,
             transitions,
             judgements: judged.judgements,
+        }
+    }
+
+    /// Moves everything along with a clock that was set. What is open stays open.
+    pub fn shift(&mut self, by: SignedDuration) {
+        self.history.shift(by);
+        for incident in self.open.values_mut() {
+            incident::shift(Arc::make_mut(incident), by);
+        }
+        for incident in &mut self.closed {
+            incident::shift(Arc::make_mut(incident), by);
+        }
+        for zero in &mut self.zeros {
+            zero.until = moved(zero.until, by);
         }
     }
 

@@ -19,16 +19,16 @@ const MAX_SERIES: usize = 512;
 /// A board that telemetry has named.
 pub(super) struct Board {
     /// The newest identity and its time.
-    identity: (Timestamp, Arc<BoardIdentity>),
-    board: Arc<Entity>,
-    instances: BTreeMap<InstanceId, (Option<Arc<str>>, Arc<Entity>)>,
+    pub(super) identity: (Timestamp, Arc<BoardIdentity>),
+    pub(super) whole: Arc<Entity>,
+    pub(super) instances: BTreeMap<InstanceId, (Option<Arc<str>>, Arc<Entity>)>,
 }
 
 impl Board {
     pub(super) fn new(seen: &GpuObservation) -> Self {
         Self {
             identity: (seen.at, seen.identity.clone()),
-            board: Arc::default(),
+            whole: Arc::default(),
             instances: BTreeMap::new(),
         }
     }
@@ -39,7 +39,7 @@ impl Board {
             .instances
             .values()
             .filter_map(|(_, entity)| entity.last_seen);
-        self.board
+        self.whole
             .last_seen
             .into_iter()
             .chain(instances)
@@ -53,7 +53,7 @@ impl Board {
             self.identity = (seen.at, seen.identity.clone());
         }
         let entity = match &seen.instance {
-            None => &mut self.board,
+            None => &mut self.whole,
             Some((id, profile)) => {
                 let (known, entity) = self.instances.entry(*id).or_default();
                 if profile.is_some() {
@@ -123,7 +123,7 @@ fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) 
     }
 }
 
-/// Utilisation is GPU_UTIL on a board; on an instance, where that is not measured, the share of
+/// Utilisation is `GPU_UTIL` on a board; on an instance, where that is not measured, the share of
 /// time in which its engine was busy.
 fn utilization(entity: &mut Entity, seen: &GpuObservation) {
     let signal = if seen.instance.is_some() {
@@ -201,7 +201,7 @@ pub(super) fn view(boards: &BTreeMap<GpuUuid, Board>, now: Timestamp, limits: &L
                 identity: board.identity.1.clone(),
                 liveness,
                 live_at,
-                board: board.board.clone(),
+                board: board.whole.clone(),
                 instances: board
                     .instances
                     .iter()
@@ -260,7 +260,7 @@ fn first_seen(board: &Board) -> Option<Timestamp> {
         .instances
         .values()
         .filter_map(|(_, entity)| entity.first_seen);
-    board.board.first_seen.into_iter().chain(instances).min()
+    board.whole.first_seen.into_iter().chain(instances).min()
 }
 
 /// Whether a board's readings are the present, and when they last were.
@@ -292,7 +292,7 @@ fn liveness(
 /// When the board's energy last grew, if it is exported and the board draws power: a board that
 /// draws power and gains no energy is not being read. `None` where that cannot be said.
 fn last_movement(board: &Board) -> Option<Timestamp> {
-    let value = |signal: Signal| board.board.track(signal);
+    let value = |signal: Signal| board.whole.track(signal);
     let (energy, power) = (value(Signal::Energy)?, value(Signal::PowerUsage)?);
     let together = energy.last().at == power.last().at;
     (together && power.last().value > 0.0).then_some(energy.tip.changed)

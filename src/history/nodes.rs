@@ -52,7 +52,7 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
             let point = Point { at, value: *value };
             match filed.get_mut(resource) {
                 Some(track) => {
-                    late += u64::from(series::file(track, point, manner) == Filed::TooLate)
+                    late += u64::from(series::file(track, point, manner) == Filed::TooLate);
                 }
                 None => {
                     filed.insert(resource.clone(), series::begin(point, manner));

@@ -398,3 +398,52 @@ fn holders_that_come_and_go_between_scrapes_are_one() {
     assert_eq!((train[0].from, train[0].to), (at(-600), at(-30)));
     assert_eq!(gpu(&snapshot).board.shared_at, Some(at(-30)));
 }
+
+#[test]
+fn a_clock_that_is_set_changes_no_distance() {
+    for hours in [-1, 1] {
+        let by = SignedDuration::from_hours(hours);
+        let cluster = Cluster::new()
+            .with_kubernetes()
+            .node("n1", 4, &[(-300, 3)], |_| {})
+            .gpu("GPU-1", "n1", |board| {
+                board.read(Signal::Xid, &[(-90, 0.0), (-60, 79.0)]).steady(
+                    Signal::GpuUtilization,
+                    -3600,
+                    0.5,
+                );
+                board
+                    .held_by("a", -600, -30)
+                    .steady(Signal::ClockEventReasons, -300, 64.0);
+            });
+        let mut history = History::new(needs(), Limits::default());
+        for batch in cluster.batches() {
+            history.absorb(&batch);
+        }
+        let before = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+        history.shift(by);
+        let mut after = history.view(&"c".into(), now() + by, SignedDuration::from_secs(15), &[]);
+        let (old, new) = (gpu(&before), gpu(&after));
+        assert_eq!(old.liveness, new.liveness);
+        assert_eq!(
+            old.board
+                .utilization
+                .as_ref()
+                .map(|u| u.mean(old.now, before.interval, 0.8)),
+            new.board
+                .utilization
+                .as_ref()
+                .map(|u| u.mean(new.now, after.interval, 0.8))
+        );
+        // Back again, everything is as it was: no time was left behind.
+        history.shift(-by);
+        after = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+        assert_eq!(before, after);
+        assert_ne!(before.gpus[0].board, {
+            history.shift(by);
+            history.view(&"c".into(), now(), before.interval, &[]).gpus[0]
+                .board
+                .clone()
+        });
+    }
+}

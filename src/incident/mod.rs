@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::finding::{
@@ -138,21 +138,18 @@ pub fn fold(
         let judgement = by_key.get(key).copied();
         let mut incident = Incident::clone(incident);
         let before = incident.severity;
-        match step(&mut incident, judgement, snapshot) {
-            Some(closed) => {
-                incident.closed = Some(closed);
-                transitions.push(Transition::Closed(Arc::new(incident)));
+        if let Some(closed) = step(&mut incident, judgement, snapshot) {
+            incident.closed = Some(closed);
+            transitions.push(Transition::Closed(Arc::new(incident)));
+        } else {
+            let incident = Arc::new(incident);
+            if incident.severity != before {
+                transitions.push(Transition::Severity {
+                    incident: incident.clone(),
+                    from: before,
+                });
             }
-            None => {
-                let incident = Arc::new(incident);
-                if incident.severity != before {
-                    transitions.push(Transition::Severity {
-                        incident: incident.clone(),
-                        from: before,
-                    });
-                }
-                next.insert(key.clone(), incident);
-            }
+            next.insert(key.clone(), incident);
         }
     }
     for judgement in judgements {
@@ -185,6 +182,27 @@ fn opened(
         clear_since: None,
         milder_since: None,
         closed: None,
+    }
+}
+
+/// Moves an incident's own times along with a clock that was set. What it found keeps the times
+/// that were observed.
+pub(crate) fn shift(incident: &mut Incident, by: SignedDuration) {
+    for at in [
+        &mut incident.opened,
+        &mut incident.started,
+        &mut incident.last_fired,
+    ] {
+        *at = at.checked_add(by).unwrap_or(*at);
+    }
+    for at in [&mut incident.clear_since, &mut incident.milder_since]
+        .into_iter()
+        .flatten()
+    {
+        *at = at.checked_add(by).unwrap_or(*at);
+    }
+    if let Some(closed) = &mut incident.closed {
+        closed.at = closed.at.checked_add(by).unwrap_or(closed.at);
     }
 }
 
@@ -250,7 +268,7 @@ fn undecided(incident: &mut Incident, reason: Reason) -> Option<Closed> {
     None
 }
 
-fn fires(incident: &mut Incident, finding: &Finding, hold: jiff::SignedDuration, now: Timestamp) {
+fn fires(incident: &mut Incident, finding: &Finding, hold: SignedDuration, now: Timestamp) {
     incident.undecided = None;
     incident.clear_since = None;
     incident.last_fired = now;

@@ -69,7 +69,7 @@ pub fn judge_all(
                 *judged
                     .undecided
                     .entry((entry.id, Reason::RuleFailed))
-                    .or_default() += 1
+                    .or_default() += 1;
             }
         }
         judged.runs.push(run);

@@ -250,24 +250,21 @@ impl Gpu {
     /// in between repeat values; energy tells collections apart, else the time that passed does.
     #[must_use]
     pub fn collections_since(&self, from: Timestamp) -> usize {
-        match self.board.track(Signal::Energy) {
-            Some(track) => {
-                let points = track.since(from);
-                points
-                    .windows(2)
-                    .filter(|pair| pair[0].value != pair[1].value)
-                    .count()
-                    + usize::from(!points.is_empty())
-            }
-            None => {
-                let newest = self
-                    .entities()
-                    .filter_map(|(_, entity)| entity.last_seen)
-                    .max();
-                let passed = newest.map_or(0, |newest| newest.duration_since(from).as_secs());
-                let every = self.limits.collection_interval.get().as_secs().max(1);
-                1 + usize::try_from(passed / every).unwrap_or(0)
-            }
+        if let Some(track) = self.board.track(Signal::Energy) {
+            let points = track.since(from);
+            points
+                .windows(2)
+                .filter(|pair| pair[0].value != pair[1].value)
+                .count()
+                + usize::from(!points.is_empty())
+        } else {
+            let newest = self
+                .entities()
+                .filter_map(|(_, entity)| entity.last_seen)
+                .max();
+            let passed = newest.map_or(0, |newest| newest.duration_since(from).as_secs());
+            let every = self.limits.collection_interval.get().as_secs().max(1);
+            1 + usize::try_from(passed / every).unwrap_or(0)
         }
     }
 

@@ -19,7 +19,7 @@ pub enum Kind {
     Gauge,
     /// Grows, and falls only when the driver, the exporter or the board starts anew.
     Counter,
-    /// Grows for the board's whole life: kept in its InfoROM.
+    /// Grows for the board's whole life: kept in its `InfoROM`.
     Lifetime,
     /// The last error code; says nothing of when or how often.
     Code,
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn generations_of_one_signal_give_the_same_value() {
         let near = |a: Result<f64, _>, b: f64| {
-            assert!((a.expect("value") - b).abs() < 1e-6 * b.abs().max(1.0))
+            assert!((a.expect("value") - b).abs() < 1e-6 * b.abs().max(1.0));
         };
         near(convert("DCGM_FI_DEV_GPU_UTIL", 83.0), 0.83);
         near(convert("DCGM_FI_DEV_GPU_UTIL_RATIO", 0.83), 0.83);

@@ -129,7 +129,7 @@ pub enum HealthWatch {
     Mem = 4,
     /// Streaming multiprocessors.
     Sm = 5,
-    /// InfoROM.
+    /// `InfoROM`.
     InfoRom = 6,
     /// Temperature; warns on any violation within a minute, so it is noisy.
     Thermal = 7,
