@@ -113,7 +113,9 @@ fn node_track(node: &mut NodeTrack, by: SignedDuration) {
     shift_some(&mut node.first_seen, by);
     shift_some(&mut node.last_seen, by);
     let numbers = |numbers: &mut BTreeMap<Arc<str>, Track>| {
-        numbers.values_mut().for_each(|series| track(series, by));
+        for series in numbers.values_mut() {
+            track(series, by);
+        }
     };
     numbers(&mut node.allocatable);
     numbers(&mut node.capacity);
