@@ -1,1 +1,3 @@
-//! x
+//! Read-only diagnostics for NVIDIA GPUs in Kubernetes.
+
+pub mod source;
