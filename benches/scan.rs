@@ -240,9 +240,9 @@ impl Visitor for Tally {
     fn forget(&mut self) {}
 }
 
-fn scan(scanner: &mut Scanner<u32, u32>, body: &[u8]) -> u64 {
+fn scan(with: &mut Scanner<u32, u32>, body: &[u8]) -> u64 {
     let mut tally = Tally::default();
-    let scanned = scanner.scan(body, Format::Classic, true, &mut tally);
+    let scanned = with.scan(body, Format::Classic, true, &mut tally);
     black_box(tally.sum + tally.labels as f64);
     scanned.samples
 }

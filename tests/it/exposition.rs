@@ -95,7 +95,7 @@ fn as_read(scanned: Scanned, samples: Vec<Told>) -> Read {
 
 /// Tight enough that a few lines run into each of them.
 const TIGHT: Limits = Limits {
-    line_bytes: 90,
+    line_bytes: 40,
     labels: 3,
     label_blocks: 3,
     families: 2,
