@@ -179,6 +179,8 @@ fn repeated_labels() {
         r#"m{"a\n"="1","a\n"="3",b="2"} 5"#,
         Ok("m {a\n=\"1\",b=\"2\"} 5.0"),
     );
+    // Two ways to write the name \x: an escaped backslash, and one that escapes nothing.
+    classic(r#"m{"\\x"="1","\x"="2"} 5"#, Ok(r#"m {\x="1"} 5.0"#));
     classic(
         r#"m{UUID="GPU-1",uuid="x",UUID=""} 5"#,
         Ok(r#"m {UUID="GPU-1",uuid="x"} 5.0"#),
