@@ -5,3 +5,4 @@ pub mod finding;
 pub mod incident;
 pub mod rules;
 pub mod snapshot;
+pub mod source;

@@ -1,1 +1,4 @@
-//! x
+//! Integration tests: one binary, one module a subject.
+
+mod exposition;
+mod exposition_reference;

@@ -1,0 +1,3 @@
+//! Where observations come from: one file or folder a source, each turning bytes into data.
+
+pub mod exposition;
