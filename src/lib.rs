@@ -3,5 +3,6 @@ pub mod clock;
 pub mod cycle;
 pub mod finding;
 pub mod incident;
+pub mod publish;
 pub mod rules;
 pub mod snapshot;
