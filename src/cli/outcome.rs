@@ -45,7 +45,10 @@ impl Failure {
         };
         let mut text = String::new();
         for line in format!("{error:#}").lines() {
-            text.push_str("error: ");
+            // What is indented belongs to the line before it.
+            if !line.starts_with("  ") {
+                text.push_str("error: ");
+            }
             text.push_str(&printable(line));
             text.push('\n');
         }

@@ -49,10 +49,10 @@ pub(super) fn run(args: Args) -> Done {
 
 const NO_SOURCE: &str = "\
 there is nothing to look at: no target is configured, and the Kubernetes API is off
-give a dcgm-exporter:   gpulens serve --dcgm.target=http://gpu-node-01:9400/metrics,node=gpu-node-01
-or a file with targets: gpulens serve --config.file=gpulens.yaml
-or a recording:         gpulens serve --recording=FILE
-or see it work first:   gpulens demo";
+  give a dcgm-exporter:   gpulens serve --dcgm.target=http://gpu-node-01:9400/metrics,node=gpu-node-01
+  or a file with targets: gpulens serve --config.file=gpulens.yaml
+  or a recording:         gpulens serve --recording=FILE
+  or see it work first:   gpulens demo";
 
 /// Starts the log and runs a service to its end.
 pub(super) fn block_on(config: &Config, service: impl Future<Output = anyhow::Result<()>>) -> Done {

@@ -115,6 +115,7 @@ impl de::Error for Fault {
                 "a whole number of at least 0".to_owned()
             }
             text if text == "f64" => "a number".to_owned(),
+            text if text == "a boolean" => "true or false".to_owned(),
             text => text,
         };
         let found = match found {

@@ -148,10 +148,12 @@ fn parse(bytes: &[u8]) -> Result<Node, Problem> {
         let place = error
             .location()
             .map_or(Place { line: 1, column: 1 }, Place::from);
-        whole(
-            place,
-            format!("not valid YAML: {}", error.without_snippet()),
-        )
+        let text = error
+            .without_snippet()
+            .render_with_formatter(&serde_saphyr::UserMessageFormatter);
+        // The library repeats the place behind its message.
+        let text = text.split(" at line ").next().unwrap_or_default();
+        whole(place, format!("not valid YAML: {text}"))
     })
 }
 

@@ -1,1 +1,5 @@
-//! x
+//! Integration tests: one binary, one module a theme.
+
+mod cli;
+mod layers;
+mod registry;
