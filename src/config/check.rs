@@ -1,0 +1,154 @@
+//! What no single value can tell: keys that must agree with each other.
+
+use std::collections::BTreeMap;
+
+use super::decode::dotted;
+use super::tree::{Node, Step};
+use super::{Config, Problem};
+use crate::snapshot::Span;
+
+const MIN_INTERVAL: Span = Span::seconds(1);
+/// Alerts wait minutes and holds count cycles: beyond this nothing would be found in time.
+const MAX_INTERVAL: Span = Span::minutes(10);
+/// Prometheus takes more, people and Alertmanager do not.
+const MAX_INCIDENT_SERIES: u32 = 1_000_000;
+/// Label values are cut at 256 bytes; a cluster's name is a label beside many others.
+const MAX_NAME_BYTES: usize = 128;
+
+/// Holds a configuration against itself. `file` gives problems their place.
+pub(super) fn check(config: &Config, file: Option<&Node>) -> Vec<Problem> {
+    let mut checks = Checks {
+        file,
+        problems: Vec::new(),
+    };
+    checks.numbers(config);
+    checks.clusters(config);
+    checks.problems
+}
+
+struct Checks<'a> {
+    file: Option<&'a Node>,
+    problems: Vec<Problem>,
+}
+
+fn key(name: &str) -> Step {
+    Step::Key(name.to_owned())
+}
+
+impl Checks<'_> {
+    fn fail(&mut self, path: &[Step], message: String) {
+        // What came by a flag or is a default has no place in the file.
+        let place = self
+            .file
+            .filter(|file| file.has(path))
+            .map(|file| file.nearest(path).place);
+        self.problems.push(Problem {
+            place,
+            key: dotted(path),
+            message,
+        });
+    }
+
+    fn numbers(&mut self, config: &Config) {
+        let interval = config.cycle.interval;
+        if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) {
+            self.fail(
+                &[key("cycle"), key("interval")],
+                format!("{interval} is out of range; want {MIN_INTERVAL} to {MAX_INTERVAL}"),
+            );
+        }
+        let series = config.metrics.max_incident_series;
+        if !(1..=MAX_INCIDENT_SERIES).contains(&series) {
+            self.fail(
+                &[key("metrics"), key("max_incident_series")],
+                format!("{series} is out of range; want 1 to {MAX_INCIDENT_SERIES}"),
+            );
+        }
+        let limits = &config.limits;
+        for (name, value) in [
+            ("stale_after", limits.stale_after),
+            ("frozen_after", limits.frozen_after),
+            ("collection_interval", limits.collection_interval),
+            ("reorder", limits.reorder),
+            ("forget_after", limits.forget_after),
+        ] {
+            if value < MIN_INTERVAL {
+                self.fail(
+                    &[key("limits"), key(name)],
+                    format!("{value} is too short; want at least {MIN_INTERVAL}"),
+                );
+            }
+        }
+        let least = interval.max(limits.collection_interval);
+        if limits.stale_after <= least && limits.stale_after >= MIN_INTERVAL {
+            self.fail(
+                &[key("limits"), key("stale_after")],
+                format!(
+                    "{} would make healthy readings stale; want more than {least}, the longer of \
+                     cycle.interval and limits.collection_interval",
+                    limits.stale_after
+                ),
+            );
+        }
+    }
+
+    fn clusters(&mut self, config: &Config) {
+        let mut names = BTreeMap::new();
+        let mut urls: BTreeMap<&str, String> = BTreeMap::new();
+        for (at, cluster) in config.clusters.iter().enumerate() {
+            let path = |rest: &[Step]| {
+                let mut path = vec![key("clusters"), Step::Index(at)];
+                path.extend_from_slice(rest);
+                path
+            };
+            let name = cluster.name.as_str();
+            let name_path = path(&[key("name")]);
+            if name.is_empty() && config.clusters.len() > 1 {
+                self.fail(
+                    &path(&[]),
+                    "`name` is missing; where there are several clusters each needs one".into(),
+                );
+            } else if name.len() > MAX_NAME_BYTES || name.chars().any(crate::printable::is_unsafe) {
+                self.fail(
+                    &name_path,
+                    format!("want at most {MAX_NAME_BYTES} bytes and no control characters"),
+                );
+            } else if let Some(first) = names.insert(name, at).filter(|_| !name.is_empty()) {
+                self.fail(
+                    &name_path,
+                    format!("`{name}` is the name of clusters[{first}] already; want another"),
+                );
+            }
+            if let Some(timeout) = cluster.dcgm.timeout
+                && !(Span::seconds(1)..=config.cycle.interval).contains(&timeout)
+            {
+                let interval = config.cycle.interval;
+                self.fail(
+                    &path(&[key("dcgm"), key("timeout")]),
+                    format!("{timeout} is out of range; want 1s to {interval}, the cycle interval"),
+                );
+            }
+            for (index, target) in cluster.dcgm.targets.iter().enumerate() {
+                let here = path(&[key("dcgm"), key("targets"), Step::Index(index)]);
+                if let Some(first) = urls.insert(target.url.as_str(), dotted(&here)) {
+                    let mut url = here.clone();
+                    url.push(key("url"));
+                    self.fail(
+                        &url,
+                        format!(
+                            "{} is the target of {first} already; its GPUs would count twice",
+                            target.url
+                        ),
+                    );
+                }
+                if target.node.as_ref().is_some_and(|node| {
+                    node.is_empty() || node.as_str().chars().any(crate::printable::is_unsafe)
+                }) {
+                    let mut node = here;
+                    node.push(key("node"));
+                    self.fail(&node, "want the name of a node".into());
+                }
+            }
+        }
+    }
+}

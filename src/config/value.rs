@@ -1,0 +1,472 @@
+//! The values that a configuration can hold. Each is read the same way from the file and from
+//! the command line, and says what is allowed when it is given something else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::snapshot::NodeName;
+
+use super::decode::unknown;
+
+/// Lets the file read a value by its `FromStr`.
+macro_rules! from_text {
+    ($($type:ty)*) => { $(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?
+                    .parse()
+                    .map_err(serde::de::Error::custom)
+            }
+        }
+    )* };
+}
+
+from_text! { ListenAddress TelemetryPath ExternalUrl TargetUrl KubernetesMode LogLevel LogFormat }
+
+/// Where to listen: `:9836` (every interface), `0.0.0.0:9836`, `[::1]:9836`, `localhost:9836`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenAddress {
+    host: String,
+    port: u16,
+}
+
+impl ListenAddress {
+    /// The addresses to try, in this order: the first that can be bound is taken. Without a
+    /// host that is IPv6's wildcard, which takes IPv4 as well, and IPv4's where there is no IPv6.
+    #[must_use]
+    pub fn candidates(&self) -> Vec<String> {
+        if self.host.is_empty() {
+            return vec![
+                format!("[::]:{}", self.port),
+                format!("0.0.0.0:{}", self.port),
+            ];
+        }
+        vec![self.to_string()]
+    }
+}
+
+impl Default for ListenAddress {
+    fn default() -> Self {
+        Self {
+            host: String::new(),
+            port: 9836,
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail = || {
+            format!(
+                "`{text}` is not an address to listen on; want [HOST]:PORT with a port from 0 to \
+                 65535, such as :9836, 127.0.0.1:9836, [::1]:9836 or localhost:9836"
+            )
+        };
+        let (host, port) = text.rsplit_once(':').ok_or_else(fail)?;
+        let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits).ok_or_else(fail)?;
+        let good = match host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
+            Some(inside) => inside.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => host
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')),
+        };
+        if !good {
+            return Err(fail());
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// The path under which metrics are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TelemetryPath(String);
+
+impl TelemetryPath {
+    /// The path, with its leading slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for TelemetryPath {
+    fn default() -> Self {
+        Self("/metrics".into())
+    }
+}
+
+/// The paths that are something else already; those that end in `/` with all that lies below.
+const TAKEN: [&str; 5] = ["/", "/healthz", "/readyz", "/api/", "/incidents/"];
+
+impl FromStr for TelemetryPath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.' | '~'));
+        let taken = TAKEN.iter().any(|path| match path.strip_suffix('/') {
+            None | Some("") => text == *path,
+            Some(folder) => text == folder || text.starts_with(path),
+        });
+        if !text.starts_with('/') || !plain || text.contains("//") {
+            return Err(format!(
+                "`{text}` is not a path; want one that starts with / and holds only letters, \
+                 digits and - _ . ~, such as /metrics"
+            ));
+        }
+        if taken {
+            return Err(format!(
+                "`{text}` is served already; want another path than {}, such as /metrics",
+                TAKEN.join(", ")
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for TelemetryPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads a URL of the web. Credentials have a place of their own, where they stay secret.
+fn web_url(text: &str, example: &str) -> Result<reqwest::Url, String> {
+    let want = format!("want a URL such as {example}");
+    let url = reqwest::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        let scheme = url.scheme();
+        return Err(format!(
+            "`{text}`: `{scheme}` is neither http nor https; {want}"
+        ));
+    }
+    // The text is not repeated where it holds a password.
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!(
+            "the URL holds credentials; they would show in pages and logs; {want}"
+        ));
+    }
+    if url.fragment().is_some() {
+        return Err(format!(
+            "`{text}`: a fragment (#…) means nothing here; {want}"
+        ));
+    }
+    Ok(url)
+}
+
+/// Under which URL people reach the pages, for links in alerts: without a trailing slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalUrl(String);
+
+impl ExternalUrl {
+    /// The URL, without a trailing slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ExternalUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let example = "https://gpulens.example.org/lens";
+        let url = web_url(text, example)?;
+        if url.query().is_some() {
+            return Err(format!(
+                "`{text}`: a query (?…) means nothing here; want a URL such as {example}"
+            ));
+        }
+        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
+    }
+}
+
+impl fmt::Display for ExternalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The URL of a dcgm-exporter. Without a path, `/metrics` is meant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TargetUrl(String);
+
+impl TargetUrl {
+    /// The URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TargetUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut url = web_url(text, "http://gpu-node-01:9400/metrics")?;
+        if url.path() == "/" && url.query().is_none() {
+            url.set_path("/metrics");
+        }
+        Ok(Self(url.to_string()))
+    }
+}
+
+impl fmt::Display for TargetUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A dcgm-exporter to scrape.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its URL.
+    pub url: TargetUrl,
+    /// The node whose GPUs it tells about, where the exporter's own label is not to be trusted.
+    #[serde(default)]
+    pub node: Option<NodeName>,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    /// `URL[,node=NAME]`
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (url, rest) = match text.split_once(',') {
+            None => (text, None),
+            Some((url, rest)) => (url, Some(rest)),
+        };
+        let url = url.parse()?;
+        let node = match rest.map(|rest| rest.strip_prefix("node=")) {
+            None => None,
+            Some(Some(name)) if !name.is_empty() && !name.contains([',', '=']) => Some(name.into()),
+            Some(_) => {
+                return Err(format!(
+                    "`{text}`: want URL[,node=NAME], such as \
+                     http://10.0.0.1:9400/metrics,node=gpu-node-01"
+                ));
+            }
+        };
+        Ok(Self { url, node })
+    }
+}
+
+/// Whether the Kubernetes API is a source. This version has no such source yet, so that there
+/// is one value; the others are refused by name rather than silently ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KubernetesMode {
+    /// It is not read.
+    #[default]
+    Off,
+}
+
+impl FromStr for KubernetesMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" | "false" => Ok(Self::Off),
+            "auto" | "on" | "true" => Err(format!(
+                "`{text}`: the Kubernetes source comes with a later version; this one takes `off`, \
+                 and targets are named one by one (`--dcgm.target`)"
+            )),
+            _ => Err(unknown("value", text, &["off"])),
+        }
+    }
+}
+
+impl fmt::Display for KubernetesMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("off")
+    }
+}
+
+/// Declares a choice of words.
+macro_rules! choice {
+    ($( #[doc = $doc:literal] $type:ident { $( #[doc = $meaning:literal] $variant:ident $word:literal )* } )*) => { $(
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $( #[doc = $meaning] $variant, )*
+        }
+
+        impl $type {
+            /// Every choice as it is written.
+            pub const WORDS: &'static [&'static str] = &[$( $word, )*];
+
+            /// As it is written.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $word, )*
+                }
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $( $word => Ok(Self::$variant), )*
+                    _ => Err(unknown("value", text, Self::WORDS)),
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    )* };
+}
+
+choice! {
+    #[doc = "How much is logged."]
+    LogLevel {
+        #[doc = "What ended or could not be begun."]
+        Error "error"
+        #[doc = "What is wrong and was survived."]
+        Warn "warn"
+        #[doc = "What an operator wants to know of a healthy day."]
+        Info "info"
+        #[doc = "Each cycle and each request."]
+        Debug "debug"
+        #[doc = "Everything."]
+        Trace "trace"
+    }
+    #[doc = "How a log line looks."]
+    LogFormat {
+        #[doc = "`ts=… level=… msg=… key=value`"]
+        Logfmt "logfmt"
+        #[doc = "One JSON object a line."]
+        Json "json"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each text with what it is read as, or with a part of what is said about it.
+    fn table<T: FromStr<Err = String> + ToString>(rows: &[(&str, Result<&str, &str>)]) {
+        for (text, wanted) in rows {
+            match (text.parse::<T>(), wanted) {
+                (Ok(value), Ok(shown)) => assert_eq!(value.to_string(), *shown, "{text}"),
+                (Err(error), Err(part)) => assert!(error.contains(part), "{text}: {error}"),
+                (Ok(value), Err(part)) => {
+                    panic!(
+                        "{text} is read as {}, not refused: {part}",
+                        value.to_string()
+                    )
+                }
+                (Err(error), Ok(_)) => panic!("{text} is refused: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn addresses() {
+        table::<ListenAddress>(&[
+            (":9836", Ok(":9836")),
+            ("0.0.0.0:0", Ok("0.0.0.0:0")),
+            ("[::]:9836", Ok("[::]:9836")),
+            ("localhost:65535", Ok("localhost:65535")),
+            ("9836", Err("want [HOST]:PORT")),
+            (":65536", Err("from 0 to 65535")),
+            (":+1", Err("such as :9836")),
+            ("::1:9836", Err("[::1]:9836")),
+            ("http://a:1", Err("is not an address")),
+            ("", Err("is not an address")),
+        ]);
+        let bound = |text: &str| text.parse::<ListenAddress>().expect(text).candidates();
+        assert_eq!(bound(":1"), ["[::]:1", "0.0.0.0:1"]);
+        assert_eq!(bound("a:1"), ["a:1"]);
+    }
+
+    #[test]
+    fn paths_and_urls() {
+        table::<TelemetryPath>(&[
+            ("/metrics", Ok("/metrics")),
+            ("/gpu/metrics.txt", Ok("/gpu/metrics.txt")),
+            ("metrics", Err("starts with /")),
+            ("/a b", Err("starts with /")),
+            ("/a?b", Err("only letters")),
+            ("/", Err("served already")),
+            ("/healthz", Err("served already")),
+            ("/api", Err("served already")),
+            ("/api/v1/x", Err("served already")),
+            ("/apis", Ok("/apis")),
+        ]);
+        table::<ExternalUrl>(&[
+            ("https://a.example/lens/", Ok("https://a.example/lens")),
+            ("a.example", Err("relative URL without a base")),
+            ("ftp://a.example", Err("neither http nor https")),
+            ("https://a.example/?x=1", Err("a query")),
+        ]);
+        table::<TargetUrl>(&[
+            ("http://n1:9400", Ok("http://n1:9400/metrics")),
+            ("http://n1:9400/other", Ok("http://n1:9400/other")),
+            ("HTTP://N1:9400/metrics", Ok("http://n1:9400/metrics")),
+            ("n1:9400", Err("neither http nor https")),
+            ("http://", Err("empty host")),
+            ("http://n1:94000", Err("port")),
+            ("http://n1/#x", Err("fragment")),
+        ]);
+        let error = "http://me:hunter2@n1:9400"
+            .parse::<TargetUrl>()
+            .expect_err("credentials");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn targets() {
+        let target: Target = "http://10.0.0.1:9400/metrics,node=n1"
+            .parse()
+            .expect("good");
+        assert_eq!(target.node, Some("n1".into()));
+        for text in [
+            "http://n1,",
+            "http://n1,n2",
+            "http://n1,node=",
+            "http://n1,node=a,node=b",
+        ] {
+            let error = text.parse::<Target>().expect_err(text);
+            assert!(error.contains("want URL[,node=NAME]"), "{error}");
+        }
+    }
+
+    #[test]
+    fn choices_name_what_is_allowed() {
+        table::<LogLevel>(&[
+            ("debug", Ok("debug")),
+            (
+                "debgu",
+                Err("did you mean `debug`? allowed: debug, error, info, trace, warn"),
+            ),
+        ]);
+        table::<KubernetesMode>(&[
+            ("off", Ok("off")),
+            ("on", Err("comes with a later version")),
+            ("auto", Err("comes with a later version")),
+            ("maybe", Err("allowed: off")),
+        ]);
+    }
+}
