@@ -4,4 +4,6 @@ pub mod cycle;
 pub mod finding;
 pub mod incident;
 pub mod rules;
+pub mod simulate;
 pub mod snapshot;
+pub mod source;

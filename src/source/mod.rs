@@ -1,0 +1,3 @@
+//! Where batches come from: one file or folder a source, each turning bytes into batches.
+
+pub mod recording;
