@@ -30,6 +30,7 @@ pub mod log;
 pub mod printable;
 pub mod publish;
 pub mod rules;
+pub mod simulate;
 pub mod snapshot;
 pub mod source;
 #[cfg(test)]

@@ -3,17 +3,24 @@
 //! A recording is not a snapshot: it is played into history like any source, so that a file
 //! and a live cluster go the same way. The format is described in docs/RECORDING.md.
 
+mod check;
+mod name;
+mod values;
+mod write;
+
+pub use name::{NodeSeries, gpu_series, gpu_series_name, node_series};
+pub use values::SeriesValues;
+
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    ClusterName, Event, GpuUuid, InstanceId, Node, NodeAttribution, NodeName, Part, Pod, PodRef,
-    PodUid, SeriesKey, Signal, SourceStatus, Span, Termination,
+    ClusterName, Event, GpuUuid, InstanceId, Node, NodeAttribution, NodeName, Pod, PodRef, PodUid,
+    SourceStatus, Span, Termination,
 };
 
 /// The schema that this build reads and writes.
@@ -106,7 +113,21 @@ pub struct Series {
     pub slots: u32,
     /// Values by series name: `core_temperature_celsius`, `xid_window_count[79]`;
     /// for nodes `allocatable[nvidia.com/gpu]`, `capacity[nvidia.com/gpu]`, `unschedulable`.
+    #[serde(deserialize_with = "values::unique")]
     pub values: BTreeMap<String, SeriesValues>,
+}
+
+impl Series {
+    /// The time of a slot.
+    #[must_use]
+    pub fn time_of(&self, slot: u32) -> Timestamp {
+        // A checked series ends inside the calendar; of others the end stands still.
+        i32::try_from(slot)
+            .ok()
+            .and_then(|slot| self.every.get().checked_mul(slot))
+            .and_then(|offset| self.from.checked_add(offset).ok())
+            .unwrap_or(Timestamp::MAX)
+    }
 }
 
 /// What series are about.
@@ -159,69 +180,6 @@ fn configured() -> NodeAttribution {
     NodeAttribution::Configured
 }
 
-/// The values of one series: one number for every slot, or one a slot with `null` for a gap.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SeriesValues {
-    /// The same value in every slot.
-    Constant(f64),
-    /// One value a slot.
-    Column(Vec<Option<f64>>),
-}
-
-impl SeriesValues {
-    /// The value in a slot, if there is one.
-    #[must_use]
-    pub fn get(&self, slot: u32) -> Option<f64> {
-        match self {
-            Self::Constant(value) => Some(*value),
-            Self::Column(values) => values.get(slot as usize).copied().flatten(),
-        }
-    }
-}
-
-impl Serialize for SeriesValues {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Constant(value) => serializer.serialize_f64(*value),
-            Self::Column(values) => values.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for SeriesValues {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Values;
-        impl<'de> Visitor<'de> for Values {
-            type Value = SeriesValues;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number for all slots, or an array with a number or null for each")
-            }
-
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<SeriesValues, E> {
-                Ok(SeriesValues::Constant(value))
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<SeriesValues, E> {
-                Ok(SeriesValues::Constant(value as f64))
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<SeriesValues, E> {
-                Ok(SeriesValues::Constant(value as f64))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<SeriesValues, A::Error> {
-                let mut values = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(1 << 16));
-                while let Some(value) = seq.next_element::<Option<f64>>()? {
-                    values.push(value);
-                }
-                Ok(SeriesValues::Column(values))
-            }
-        }
-        deserializer.deserialize_any(Values)
-    }
-}
-
 fn schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == SCHEMA {
@@ -248,9 +206,6 @@ pub enum RecordingError {
     },
 }
 
-/// Slots that one file may hold in all: a day of 10,000 series at 15 s.
-const MAX_VALUES: u64 = 60_000_000;
-
 impl Recording {
     /// Reads a recording. Errors name line and column, or the place and what is allowed.
     pub fn parse(json: &[u8]) -> Result<Self, RecordingError> {
@@ -258,109 +213,6 @@ impl Recording {
         recording.check()?;
         Ok(recording)
     }
-
-    fn check(&self) -> Result<(), RecordingError> {
-        let fail = |place: String, problem: String| Err(RecordingError::Content { place, problem });
-        if self.interval.get().as_secs() < 1 {
-            return fail("interval".into(), format!("{} is below 1s", self.interval));
-        }
-        let mut total = 0;
-        for (at, series) in self.series.iter().enumerate() {
-            let place = format!("series[{at}]");
-            if series.every.get().as_secs() < 1 {
-                return fail(
-                    format!("{place}.every"),
-                    format!("{} is below 1s", series.every),
-                );
-            }
-            total += u64::from(series.slots) * series.values.len() as u64;
-            if total > MAX_VALUES {
-                return fail(place, format!("more than {MAX_VALUES} values in one file"));
-            }
-            for (name, values) in &series.values {
-                let place = format!("{place}.values[\"{name}\"]");
-                if let SeriesValues::Column(column) = values
-                    && column.len() != series.slots as usize
-                {
-                    let problem = format!("{} values for {} slots", column.len(), series.slots);
-                    return fail(place, problem);
-                }
-                series
-                    .subject
-                    .check_name(name)
-                    .or_else(|problem| fail(place, problem))?;
-            }
-        }
-        for (at, holding) in self.holders.iter().enumerate() {
-            if holding.to < holding.from {
-                return fail(format!("holders[{at}]"), "`to` lies before `from`".into());
-            }
-        }
-        Ok(())
-    }
-}
-
-impl SeriesSubject {
-    fn check_name(&self, name: &str) -> Result<(), String> {
-        match self {
-            Self::Gpu { .. } => gpu_series(name).map(|_| ()),
-            Self::Node { .. } => node_series(name).map(|_| ()),
-        }
-    }
-}
-
-/// The key of a GPU's series name: `name`, or `name[part]`.
-pub fn gpu_series(name: &str) -> Result<SeriesKey, String> {
-    let (signal, part) = split_part(name);
-    let signal = Signal::from_name(signal).ok_or_else(|| {
-        format!("`{signal}` is not a signal; `gpulens metrics --signals` lists them")
-    })?;
-    let part = match part {
-        None => Part::WHOLE,
-        Some(text) => Part(
-            text.parse()
-                .map_err(|_| format!("`{text}` is not a part number"))?,
-        ),
-    };
-    Ok(SeriesKey { signal, part })
-}
-
-/// The name of a GPU's series in a recording.
-#[must_use]
-pub fn gpu_series_name(key: SeriesKey) -> String {
-    match key.part.number() {
-        None => key.signal.spec().name.to_owned(),
-        Some(part) => format!("{}[{part}]", key.signal.spec().name),
-    }
-}
-
-/// What a node's series is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeSeries {
-    /// Allocatable pieces of a resource.
-    Allocatable(Arc<str>),
-    /// Capacity in pieces of a resource.
-    Capacity(Arc<str>),
-    /// 1 while cordoned.
-    Unschedulable,
-}
-
-/// The meaning of a node's series name.
-pub fn node_series(name: &str) -> Result<NodeSeries, String> {
-    match split_part(name) {
-        ("allocatable", Some(resource)) => Ok(NodeSeries::Allocatable(resource.into())),
-        ("capacity", Some(resource)) => Ok(NodeSeries::Capacity(resource.into())),
-        ("unschedulable", None) => Ok(NodeSeries::Unschedulable),
-        _ => Err(format!(
-            "`{name}` is not a node's series; want allocatable[resource], capacity[resource] or unschedulable"
-        )),
-    }
-}
-
-fn split_part(name: &str) -> (&str, Option<&str>) {
-    name.strip_suffix(']')
-        .and_then(|rest| rest.split_once('['))
-        .map_or((name, None), |(name, part)| (name, Some(part)))
 }
 
 #[cfg(test)]
@@ -369,6 +221,7 @@ mod tests {
 
     const SMALL: &str = r#"{
       "schema": "gpulens/recording/v1", "cluster": "c", "now": "2026-03-14T02:07:00Z", "interval": "15s",
+      "sources": [{ "id": "dcgm", "state": "up", "since": "2026-03-14T02:00:00Z" }],
       "series": [
         { "subject": { "gpu": { "uuid": "GPU-1", "node": "n1", "index": 0 } },
           "from": "2026-03-14T02:06:00Z", "every": "30s", "slots": 3,
