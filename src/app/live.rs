@@ -1,0 +1,156 @@
+//! Clusters with live sources: a cycle takes what the sources have seen and never waits for one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+use tracing::{error, info, warn};
+
+use super::{Cluster, Crank};
+use crate::clock::{Clock, Stopwatch};
+use crate::config::Config;
+use crate::cycle::{Engine, Setup};
+use crate::incident::{Incident, Transition};
+use crate::publish::Publisher;
+use crate::snapshot::{Batch, ClusterName, SourceId};
+use crate::source::dcgm::DcgmSource;
+
+/// How often a cluster is looked at until every source was tried once.
+const WARM_UP: Duration = Duration::from_millis(250);
+
+/// A live cluster.
+pub(super) struct Live {
+    name: ClusterName,
+    engine: Engine,
+    dcgm: DcgmSource,
+    clock: Arc<Clock>,
+    interval: Duration,
+}
+
+/// The configured clusters, their sources at work already.
+pub(super) fn clusters(config: &Config) -> Result<Vec<Cluster>> {
+    let interval = config.cycle.interval;
+    let cluster = |cluster: &crate::config::Cluster| {
+        let clock = Arc::new(Clock::default());
+        let dcgm = DcgmSource::start(&cluster.dcgm, interval.unsigned(), clock.clone())
+            .with_context(|| format!("cannot start the dcgm source of {}", title(&cluster.name)))?;
+        let setup = Setup {
+            cluster: cluster.name.clone(),
+            interval: interval.get(),
+            expected: vec![SourceId::Dcgm],
+            recorded: false,
+            limits: config.limits,
+            rules: config.rules.clone(),
+        };
+        let name = cluster.name.clone();
+        let engine = Engine::new(setup);
+        let interval = interval.unsigned();
+        let live = Live { name: name.clone(), engine, dcgm, clock, interval };
+        Ok(Cluster { name, crank: Crank::Live(live) })
+    };
+    config.clusters.iter().map(cluster).collect()
+}
+
+fn title(name: &ClusterName) -> String {
+    if name.is_empty() { "the cluster".to_owned() } else { format!("cluster {name}") }
+}
+
+impl Live {
+    /// One cycle an interval until it is told to stop.
+    pub(super) async fn watch(mut self, publisher: Arc<Publisher>, mut stopped: watch::Receiver<bool>) {
+        let mut warm = false;
+        loop {
+            let began = Stopwatch::start();
+            self.follow_clock();
+            let batch = self.dcgm.take();
+            let now = self.clock.now();
+            let turned = turn(&mut self.engine, &[batch], now, now, &publisher);
+            if turned && !warm {
+                let view = publisher.load().cluster(&self.name).cloned();
+                warm = view.is_some_and(|view| view.warm);
+            }
+            let every = if warm { self.interval } else { WARM_UP.min(self.interval) };
+            tokio::select! {
+                () = sleep(every.saturating_sub(began.elapsed())) => {}
+                _ = stopped.changed() => break,
+            }
+        }
+        self.dcgm.stop().await;
+    }
+
+    /// A clock that was set takes everything along.
+    fn follow_clock(&mut self) {
+        if let Some(off) = self.clock.look() {
+            warn!(seconds = off.as_secs(), "the system clock was set; history moves along");
+            self.dcgm.shift(off);
+            self.engine.shift(off);
+        }
+    }
+}
+
+/// One turn of the crank, published; false where it failed, which is a bug and is counted.
+pub(super) fn turn(
+    engine: &mut Engine,
+    batches: &[Batch],
+    now: Timestamp,
+    wall: Timestamp,
+    publisher: &Publisher,
+) -> bool {
+    let stopwatch = Stopwatch::start();
+    // Milliseconds for a small cluster, a quarter of a second for 80,000 GPUs: too long to hold up
+    // the readers that share this thread.
+    let step = block_in_place(|| {
+        catch_unwind(AssertUnwindSafe(|| {
+            engine.step(batches, now, wall, &|| stopwatch.elapsed())
+        }))
+    });
+    match step {
+        Ok(step) => {
+            log(&step.transitions);
+            publisher.replace(step.view);
+            true
+        }
+        Err(_) => {
+            error!(cluster = %engine.cluster(), "a cycle failed; what was published before stands");
+            publisher.cycle_failed(engine.cluster());
+            false
+        }
+    }
+}
+
+/// Says what happened to incidents.
+pub(super) fn log(transitions: &[Transition]) {
+    for transition in transitions {
+        match transition {
+            Transition::Opened(incident) => note(incident, "incident opened"),
+            Transition::Severity { incident, .. } => note(incident, "incident changed severity"),
+            Transition::Closed(incident) => {
+                let how = incident.closed.as_ref().map_or("", |closed| closed.how.as_str());
+                info!(
+                    incident = %incident.id,
+                    rule = %incident.key.rule,
+                    cause = %incident.finding.cause.as_str(),
+                    how,
+                    "incident closed"
+                );
+            }
+        }
+    }
+}
+
+fn note(incident: &Incident, what: &str) {
+    info!(
+        incident = %incident.id,
+        rule = %incident.key.rule,
+        cause = %incident.finding.cause.as_str(),
+        severity = incident.severity.as_str(),
+        evidence = incident.grade().as_str(),
+        summary = %incident.finding.summary,
+        "{what}"
+    );
+}
