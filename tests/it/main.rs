@@ -1,1 +1,5 @@
-//! x
+//! Tests through the public interface.
+
+mod fixtures;
+mod recording;
+mod simulator;
