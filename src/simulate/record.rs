@@ -67,8 +67,8 @@ impl Fleet {
     }
 
     fn slots(&self) -> u32 {
-        let slots = self.window.get().as_secs() / self.collection.get().as_secs();
-        u32::try_from(slots).unwrap_or(u32::MAX)
+        let slots = self.window.get().as_secs() / self.collection.get().as_secs().max(1);
+        u32::try_from(slots.max(1)).unwrap_or(u32::MAX)
     }
 
     /// The time of a slot of the grid whose last slot is at `newest`.
@@ -105,7 +105,7 @@ impl Fleet {
         }
         let uuid = self.uuid(number, gpu);
         for (work, from, to) in holders.runs {
-            let holding = self.holding(&uuid, &self.workloads[work], from, to);
+            let holding = holding(&uuid, &self.workloads[work], from, to);
             recording.holders.push(holding);
         }
         if let Some(trimmed) = columns.trim() {
@@ -118,20 +118,6 @@ impl Fleet {
             });
         }
         samples
-    }
-
-    fn holding(&self, gpu: &GpuUuid, work: &Workload, from: Timestamp, to: Timestamp) -> Holding {
-        Holding {
-            gpu: gpu.clone(),
-            instance: None,
-            namespace: work.namespace.clone(),
-            pod: work.name.clone(),
-            container: work.container.clone(),
-            // The exporter prints UIDs only when asked to.
-            uid: None,
-            from,
-            to,
-        }
     }
 
     fn subject(&self, number: usize, gpu: u32, uuid: GpuUuid) -> SeriesSubject {
@@ -181,6 +167,20 @@ impl Fleet {
     fn boot_id(&self, host: &Host) -> Arc<str> {
         let name = format!("boot {}", host.name);
         self.seed.stream(&name).uuid().into()
+    }
+}
+
+fn holding(gpu: &GpuUuid, work: &Workload, from: Timestamp, to: Timestamp) -> Holding {
+    Holding {
+        gpu: gpu.clone(),
+        instance: None,
+        namespace: work.namespace.clone(),
+        pod: work.name.clone(),
+        container: work.container.clone(),
+        // The exporter prints UIDs only when asked to.
+        uid: None,
+        from,
+        to,
     }
 }
 

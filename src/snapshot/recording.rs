@@ -220,8 +220,7 @@ mod tests {
     use super::*;
 
     const SMALL: &str = r#"{
-      "schema": "gpulens/recording/v1", "cluster": "c", "now": "2026-03-14T02:07:00Z", "interval": "15s",
-      "sources": [{ "id": "dcgm", "state": "up", "since": "2026-03-14T02:00:00Z" }],
+      "schema": "gpulens/recording/v1", "cluster": "c", "now": "2026-03-14T02:07:00Z", "interval": "15s", "sources": [{ "id": "dcgm", "state": "up", "since": "2026-03-14T02:00:00Z" }],
       "series": [
         { "subject": { "gpu": { "uuid": "GPU-1", "node": "n1", "index": 0 } },
           "from": "2026-03-14T02:06:00Z", "every": "30s", "slots": 3,

@@ -3,5 +3,8 @@
 mod cli;
 mod exposition;
 mod exposition_reference;
+mod fixtures;
 mod layers;
+mod recording;
 mod registry;
+mod simulator;

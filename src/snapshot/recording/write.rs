@@ -12,6 +12,7 @@ impl Recording {
     /// The recording as a file holds it, with a final line feed. The same recording gives the
     /// same bytes.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "neither step can fail")]
     pub fn to_json(&self) -> String {
         let mut bytes = Vec::new();
         let mut serializer = Serializer::with_formatter(&mut bytes, Layout::default());
