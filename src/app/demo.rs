@@ -25,9 +25,18 @@ pub(super) fn timelines() -> Result<Vec<Timeline>> {
         .iter()
         .map(|(stem, json)| {
             let recording = Recording::parse(json).with_context(|| format!("built-in {stem}"))?;
-            let recording = Recording { cluster: ClusterName::from(*stem), ..recording };
+            let recording = Recording {
+                cluster: ClusterName::from(*stem),
+                ..recording
+            };
             let cluster = recording.cluster.clone();
-            Ok(Timeline { cluster, steps: vec![Step { path: (*stem).into(), recording }] })
+            Ok(Timeline {
+                cluster,
+                steps: vec![Step {
+                    path: (*stem).into(),
+                    recording,
+                }],
+            })
         })
         .collect()
 }

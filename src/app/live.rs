@@ -50,19 +50,36 @@ pub(super) fn clusters(config: &Config) -> Result<Vec<Cluster>> {
         let name = cluster.name.clone();
         let engine = Engine::new(setup);
         let interval = interval.unsigned();
-        let live = Live { name: name.clone(), engine, dcgm, clock, interval };
-        Ok(Cluster { name, crank: Crank::Live(live) })
+        let live = Live {
+            name: name.clone(),
+            engine,
+            dcgm,
+            clock,
+            interval,
+        };
+        Ok(Cluster {
+            name,
+            crank: Crank::Live(live),
+        })
     };
     config.clusters.iter().map(cluster).collect()
 }
 
 fn title(name: &ClusterName) -> String {
-    if name.is_empty() { "the cluster".to_owned() } else { format!("cluster {name}") }
+    if name.is_empty() {
+        "the cluster".to_owned()
+    } else {
+        format!("cluster {name}")
+    }
 }
 
 impl Live {
     /// One cycle an interval until it is told to stop.
-    pub(super) async fn watch(mut self, publisher: Arc<Publisher>, mut stopped: watch::Receiver<bool>) {
+    pub(super) async fn watch(
+        mut self,
+        publisher: Arc<Publisher>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
         let mut warm = false;
         loop {
             let began = Stopwatch::start();
@@ -74,7 +91,11 @@ impl Live {
                 let view = publisher.load().cluster(&self.name).cloned();
                 warm = view.is_some_and(|view| view.warm);
             }
-            let every = if warm { self.interval } else { WARM_UP.min(self.interval) };
+            let every = if warm {
+                self.interval
+            } else {
+                WARM_UP.min(self.interval)
+            };
             tokio::select! {
                 () = sleep(every.saturating_sub(began.elapsed())) => {}
                 _ = stopped.changed() => break,
@@ -86,7 +107,10 @@ impl Live {
     /// A clock that was set takes everything along.
     fn follow_clock(&mut self) {
         if let Some(off) = self.clock.look() {
-            warn!(seconds = off.as_secs(), "the system clock was set; history moves along");
+            warn!(
+                seconds = off.as_secs(),
+                "the system clock was set; history moves along"
+            );
             self.dcgm.shift(off);
             self.engine.shift(off);
         }
@@ -130,7 +154,10 @@ pub(super) fn log(transitions: &[Transition]) {
             Transition::Opened(incident) => note(incident, "incident opened"),
             Transition::Severity { incident, .. } => note(incident, "incident changed severity"),
             Transition::Closed(incident) => {
-                let how = incident.closed.as_ref().map_or("", |closed| closed.how.as_str());
+                let how = incident
+                    .closed
+                    .as_ref()
+                    .map_or("", |closed| closed.how.as_str());
                 info!(
                     incident = %incident.id,
                     rule = %incident.key.rule,

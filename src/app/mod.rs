@@ -124,6 +124,8 @@ async fn told_to_stop() -> Result<&'static str> {
 
 #[cfg(not(unix))]
 async fn told_to_stop() -> Result<&'static str> {
-    tokio::signal::ctrl_c().await.context("cannot listen for Ctrl-C")?;
+    tokio::signal::ctrl_c()
+        .await
+        .context("cannot listen for Ctrl-C")?;
     Ok("Ctrl-C")
 }

@@ -26,7 +26,11 @@ pub(super) struct Played {
 /// Recorded clusters, ready to be played.
 pub(super) fn clusters(timelines: Vec<Timeline>, config: &Config) -> Vec<Cluster> {
     let cluster = |timeline: Timeline| {
-        let left: VecDeque<_> = timeline.steps.into_iter().map(|step| step.recording).collect();
+        let left: VecDeque<_> = timeline
+            .steps
+            .into_iter()
+            .map(|step| step.recording)
+            .collect();
         Some(Cluster {
             name: timeline.cluster,
             crank: Crank::Played(Played {
@@ -53,7 +57,11 @@ fn engine(first: &Recording, config: &Config) -> Engine {
 
 impl Played {
     /// Plays one recording a cycle until it is told to stop.
-    pub(super) async fn watch(mut self, publisher: Arc<Publisher>, mut stopped: watch::Receiver<bool>) {
+    pub(super) async fn watch(
+        mut self,
+        publisher: Arc<Publisher>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
         let mut ticks = interval(self.every.unsigned());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -68,7 +76,13 @@ impl Played {
                 }
                 None => Vec::new(),
             };
-            turn(&mut self.engine, &batches, self.now, clock::now(), &publisher);
+            turn(
+                &mut self.engine,
+                &batches,
+                self.now,
+                clock::now(),
+                &publisher,
+            );
         }
     }
 }

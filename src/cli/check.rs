@@ -10,6 +10,7 @@ use super::outcome::{Failure, Outcome, print};
 use super::report::{self, Report};
 use crate::config::{self, Overrides};
 use crate::finding::Severity;
+use crate::source::recording;
 
 const AFTER: &str = "\
 Examples:
@@ -68,8 +69,9 @@ enum Format {
 
 pub(super) fn run(args: &Args) -> Done {
     let config = config::load(args.file.file.as_deref(), Overrides::default())?;
-    let recordings = crate::app::read_recordings(&args.paths).map_err(Failure::Input)?;
-    let views = crate::app::check(recordings, &config).map_err(Failure::Runtime)?;
+    let timelines =
+        recording::read_all(&args.paths).map_err(|error| Failure::Input(error.into()))?;
+    let views = crate::app::check(timelines, &config);
     let reports: Vec<Report> = views.iter().map(Report::from).collect();
     print(&match args.format {
         Format::Text => report::text(&reports),

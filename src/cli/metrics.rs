@@ -5,8 +5,9 @@ use std::fmt::Write;
 use clap::ValueEnum;
 
 use super::Done;
-use super::outcome::{Failure, Outcome, print};
-use crate::snapshot::{Kind, Scope, Signal, dcgm_names};
+use super::outcome::{Outcome, print};
+use crate::publish::catalogue;
+use crate::snapshot::{Scope, Signal, dcgm_names};
 
 const AFTER: &str = "\
 Examples:
@@ -35,10 +36,9 @@ enum Format {
 pub(super) fn run(args: &Args) -> Done {
     let text = match (args.signals, args.format) {
         (true, Format::Text) => signals_text(),
-        (true, Format::Markdown) => signals_markdown(),
-        (false, format) => {
-            crate::app::metrics_catalogue(format == Format::Markdown).map_err(Failure::Runtime)?
-        }
+        (false, Format::Text) => families_text(),
+        (true, Format::Markdown) => catalogue::signals(),
+        (false, Format::Markdown) => catalogue::markdown(),
     };
     print(&text)?;
     Ok(Outcome::Done)
@@ -49,17 +49,6 @@ fn names(signal: Signal) -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(move |row| row.signal == signal)
         .map(|row| row.name)
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Gauge => "gauge",
-        Kind::Counter => "counter",
-        Kind::Lifetime => "lifetime counter",
-        Kind::Code => "error code",
-        Kind::Bits => "set of bits",
-        Kind::State => "state",
-    }
 }
 
 fn scope(scope: Scope) -> &'static str {
@@ -79,7 +68,7 @@ fn signals_text() -> String {
         let _ = writeln!(
             text,
             "    {} of the {}, {} to {} {}",
-            kind(spec.kind),
+            spec.kind.as_str(),
             scope(spec.scope),
             spec.min,
             spec.max,
@@ -92,24 +81,24 @@ fn signals_text() -> String {
     text
 }
 
-fn signals_markdown() -> String {
-    let mut text = String::from(
-        "| signal | unit | kind | scope | what it is | names, preferred first |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for &signal in Signal::ALL {
-        let spec = signal.spec();
-        let names: Vec<_> = names(signal).map(|name| format!("`{name}`")).collect();
+fn families_text() -> String {
+    let mut text = String::new();
+    for family in catalogue::ALL {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}\n    {}", family.name, family.help);
         let _ = writeln!(
             text,
-            "| `{}` | {} | {} | {} | {} | {} |",
-            spec.name,
-            spec.unit,
-            kind(spec.kind),
-            scope(spec.scope),
-            spec.help,
-            names.join(", ")
+            "    {}; labels: {}",
+            family.kind.as_str(),
+            or_none(&family.labels.join(", "))
         );
+        if !family.condition.is_empty() {
+            let _ = writeln!(text, "    exists when: {}", family.condition);
+        }
     }
     text
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
 }

@@ -80,6 +80,12 @@ impl Engine {
         }
     }
 
+    /// The cluster's name.
+    #[must_use]
+    pub fn cluster(&self) -> &ClusterName {
+        &self.setup.cluster
+    }
+
     /// The open incidents.
     #[must_use]
     pub fn open(&self) -> &Open {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{ALL, Section};
-use crate::snapshot::{Kind, Signal, dcgm_names};
+use crate::snapshot::{Signal, dcgm_names};
 
 const INTRODUCTION: &str = "# Metrics
 
@@ -50,7 +50,7 @@ pub fn markdown() -> String {
             );
         }
     }
-    signals(&mut text);
+    text.push_str(&signals());
     text
 }
 
@@ -80,8 +80,10 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
 
-fn signals(text: &mut String) {
-    text.push_str(
+/// The signals that are read, as Markdown.
+#[must_use]
+pub fn signals() -> String {
+    let mut text = String::from(
         "\n## Signals that are read\n\n\
          What `signal` stands for, and the metric names by which it is known, in any case. Where \
          one body has several names of a signal, the first is taken.\n\n\
@@ -94,23 +96,17 @@ fn signals(text: &mut String) {
             .filter(|name| name.signal == signal)
             .map(|name| format!("`{}`", name.name))
             .collect();
-        let kind = match spec.kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Lifetime => "lifetime counter",
-            Kind::Code => "last code",
-            Kind::Bits => "bits",
-            Kind::State => "state",
-        };
         let _ = writeln!(
             text,
-            "| `{}` | {} | {kind} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} |",
             spec.name,
             or_dash(spec.unit),
+            spec.kind.as_str(),
             spec.help,
             or_dash(&names.join(", ")),
         );
     }
+    text
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod families;
 mod markdown;
 
 pub use families::*;
-pub use markdown::markdown;
+pub use markdown::{markdown, signals};
 
 /// The type of a family, as `# TYPE` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

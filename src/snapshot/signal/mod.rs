@@ -29,6 +29,21 @@ pub enum Kind {
     State,
 }
 
+impl Kind {
+    /// The kind in a word or two.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gauge => "gauge",
+            Self::Counter => "counter",
+            Self::Lifetime => "lifetime counter",
+            Self::Code => "last code",
+            Self::Bits => "bits",
+            Self::State => "state",
+        }
+    }
+}
+
 /// Whose value it is when a board is split into MIG instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
