@@ -1,4 +1,7 @@
 //! Integration tests: one binary, one module a subject.
 
+mod dcgm_source;
 mod exposition;
 mod exposition_reference;
+mod fake_exporter;
+mod read_only;
