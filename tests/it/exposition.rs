@@ -95,7 +95,7 @@ fn as_read(scanned: Scanned, samples: Vec<Told>) -> Read {
 
 /// Tight enough that a few lines run into each of them.
 const TIGHT: Limits = Limits {
-    line_bytes: 90,
+    line_bytes: 40,
     labels: 3,
     label_blocks: 3,
     families: 2,
@@ -155,7 +155,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Names and blocks of which some begin others, so that a memo could be fooled.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "m",
     "mm",
     "m:x",
@@ -163,6 +163,7 @@ const NAMES: [&str; 8] = [
     "DCGM_FI_DEV_FB_USED_PERCENT",
     "{\"m\"",
     "{\"m m\"",
+    "{\"9m\"",
     "9m",
 ];
 const BLOCKS: [&str; 26] = [
@@ -186,7 +187,7 @@ const BLOCKS: [&str; 26] = [
     r#"{a="1",b:c="2"}"#,
     r#"{a="1" b="2"}"#,
     r#"{"a.b"="1",a="2"}"#,
-    r#"{"\n"="1","\n"="2"}"#,
+    r#"{"\\x"="1","\x"="2"}"#,
     r#"{a="1",b="2",c="3",d="4"}"#,
     r#"{a="é"}"#,
     r#"{a="1",b="2","#,

@@ -89,10 +89,9 @@ fn read_line(
         timestamp_ms = Some(timestamp(text, format).ok_or("bad_timestamp")?);
         word = words.next();
     }
-    if let Some(text) = word {
-        if format == Format::Classic || !text.starts_with('#') {
-            return Err("trailing_text");
-        }
+    let exemplar = |text: &str| format == Format::OpenMetrics && text.starts_with('#');
+    if word.is_some_and(|text| !exemplar(text)) {
+        return Err("trailing_text");
     }
     Ok(Some(Told {
         name,
@@ -107,8 +106,7 @@ fn timestamp(text: &str, format: Format) -> Option<i64> {
         return text.parse().ok();
     }
     let milliseconds = (text.parse::<f64>().ok()? * 1000.0).round();
-    let in_range =
-        milliseconds >= -9.223_372_036_854_775e18 && milliseconds <= 9.223_372_036_854_775e18;
+    let in_range = milliseconds.abs() <= 9.223_372_036_854_775e18;
     in_range.then_some(milliseconds as i64)
 }
 
@@ -127,7 +125,6 @@ fn blanks(text: &str) -> &str {
 }
 
 /// The name and labels of a line.
-#[expect(clippy::type_complexity)]
 fn head<'a>(text: &'a str, limits: &Limits) -> Rest<'a, (String, Vec<(String, String)>)> {
     if let Some(inside) = text.strip_prefix('{') {
         let inside = blanks(inside).strip_prefix('"').ok_or("bad_name")?;

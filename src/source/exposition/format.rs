@@ -6,14 +6,14 @@ pub enum Format {
     /// Prometheus text 0.0.4: timestamps are whole milliseconds, no exemplars, no end marker.
     #[default]
     Classic,
-    /// OpenMetrics 1.0: timestamps are seconds, a sample may carry an exemplar, `# EOF` ends the body.
+    /// `OpenMetrics` 1.0: timestamps are seconds, a sample may carry an exemplar, `# EOF` ends the body.
     OpenMetrics,
 }
 
 impl Format {
     /// The format named by a `Content-Type` header.
     ///
-    /// Anything that does not say OpenMetrics is [`Format::Classic`]: dcgm-exporter up to 4.8.2 sets
+    /// Anything that does not say `OpenMetrics` is [`Format::Classic`]: dcgm-exporter up to 4.8.2 sets
     /// no type at all, so a sniffed `text/plain`, an unknown type and no header mean the same.
     #[must_use]
     pub fn from_content_type(content_type: Option<&str>) -> Self {
@@ -35,9 +35,10 @@ impl Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in one sample line, without its line feed; a longer one is
-    /// [`Rejection::LineTooLong`](super::Rejection::LineTooLong). At most 4 GiB are honoured.
+    /// [`Rejection::LineTooLong`](super::Rejection::LineTooLong). 1 GiB at most.
     pub line_bytes: usize,
-    /// Labels of one series as written, repeated names included; more are
+    /// Labels of one series as written, repeated names included (the check for those takes up to the
+    /// square of it); more are
     /// [`Rejection::TooManyLabels`](super::Rejection::TooManyLabels).
     pub labels: usize,
     /// Label blocks remembered. Further ones are read in full at each sight. 0 turns the memo off.

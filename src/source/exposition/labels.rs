@@ -4,46 +4,52 @@ use std::str::from_utf8;
 
 use memchr::{memchr, memmem};
 
-use super::line::{label_name_end, skip_blanks};
+use super::line::{is_label_name, label_name_end, skip_blanks};
+use super::quotes::{PlainQuotes, string_end, unescape};
 use super::rejection::Rejection;
 
 /// A stretch of the block's text, or of the unescaped text.
+///
+/// One word: its start (32 bits), its end (30 bits), and two bits that say which text it is in. Fields
+/// of several sizes cost a store-forwarding stall for each label, a sixth of the whole check.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
-    start: u32,
-    end: u32,
-    kind: Kind,
-}
+struct Piece(u64);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// In the block, as it stands.
-    Plain,
-    /// In the block, with escapes still to be resolved.
-    Escaped,
-    /// In the unescaped text.
-    Unescaped,
-}
+/// The text of a piece has escapes still to be resolved.
+const ESCAPED: u64 = 1 << 62;
+/// The piece is in the unescaped text.
+const UNESCAPED: u64 = 1 << 63;
 
 impl Piece {
-    fn new(start: usize, end: usize, escaped: bool) -> Self {
-        let kind = if escaped { Kind::Escaped } else { Kind::Plain };
-        Self {
-            start: start as u32,
-            end: end as u32,
-            kind,
-        }
+    /// Ends beyond [`MAX_LINE_BYTES`] do not occur.
+    #[inline]
+    fn new(start: usize, end: usize, kind: u64) -> Self {
+        Self(start as u64 | (end as u64) << 32 | kind)
+    }
+
+    #[inline]
+    fn start(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline]
+    fn end(self) -> usize {
+        (self.0 >> 32) as usize & MAX_LINE_BYTES
+    }
+
+    #[inline]
+    fn is(self, kind: u64) -> bool {
+        self.0 & kind != 0
     }
 
     fn of<'a>(self, block: &'a str, unescaped: &'a str) -> &'a str {
-        let text = if self.kind == Kind::Unescaped {
-            unescaped
-        } else {
-            block
-        };
-        &text[self.start as usize..self.end as usize]
+        let text = if self.is(UNESCAPED) { unescaped } else { block };
+        &text[self.start()..self.end()]
     }
 }
+
+/// The longest line whose positions fit a piece.
+pub(super) const MAX_LINE_BYTES: usize = (1 << 30) - 1;
 
 #[derive(Debug, Clone, Copy)]
 struct Pair {
@@ -65,6 +71,7 @@ pub struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     /// Names with their values.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'a str, &'a str)> + use<'a> {
         let (block, unescaped) = (self.block, self.unescaped);
         self.pairs.iter().map(move |pair| {
@@ -100,8 +107,6 @@ pub(super) struct LabelReader {
     unescaped: String,
     any_escaped: bool,
     maybe_repeated: bool,
-    /// One bit a name seen, to find repeated names without comparing all with all.
-    names: u64,
 }
 
 impl LabelReader {
@@ -111,18 +116,59 @@ impl LabelReader {
         self.unescaped.clear();
         self.any_escaped = false;
         self.maybe_repeated = false;
-        self.names = 0;
     }
 
     /// Walks a block from `at`, just after its brace, and returns the position after its end.
     ///
-    /// The walk goes from left to right and looks at no byte after the closing brace.
+    /// The walk goes from left to right and looks at no byte after the closing brace to decide.
     pub(super) fn walk(
         &mut self,
         text: &[u8],
         at: usize,
         limit: usize,
     ) -> Result<usize, Rejection> {
+        match self.walk_plain(text, at, limit) {
+            Some(end) => Ok(end),
+            None => self.walk_any(text, at, limit),
+        }
+    }
+
+    /// Walks a block as exporters write it, without blanks or escapes, and gives up on any other: what
+    /// it accepts is what [`LabelReader::walk_any`] would.
+    fn walk_plain(&mut self, text: &[u8], mut at: usize, limit: usize) -> Option<usize> {
+        self.clear();
+        // A bit for each name, to compare only those that may be equal.
+        let mut names = 0;
+        let mut quotes = PlainQuotes::new(text);
+        loop {
+            let open = quotes.next()?;
+            let close = quotes.next()?;
+            let name = text.get(at..open)?.strip_suffix(b"=")?;
+            if !is_label_name(&text[at..], name.len()) || self.pairs.len() == limit {
+                return None;
+            }
+            let piece = Piece::new(at, at + name.len(), 0);
+            let bit = name_bit(name);
+            if names & bit != 0 {
+                self.maybe_repeated |= self.has(text, name);
+            }
+            names |= bit;
+            let value = Piece::new(open + 1, close, 0);
+            self.pairs.push(Pair { name: piece, value });
+            at = close + 1;
+            if text.get(at) == Some(&b',') {
+                at += 1;
+                if text.get(at) != Some(&b'}') {
+                    continue;
+                }
+            }
+            return (text.get(at) == Some(&b'}')).then_some(at + 1);
+        }
+    }
+
+    /// Walks a block in any legal form.
+    #[inline(never)]
+    fn walk_any(&mut self, text: &[u8], at: usize, limit: usize) -> Result<usize, Rejection> {
         self.clear();
         let mut at = skip_blanks(text, at);
         if text.get(at) == Some(&b'}') {
@@ -152,12 +198,14 @@ impl LabelReader {
     fn pair(&mut self, text: &[u8], at: usize) -> Option<usize> {
         let (name, mut at) = if text.get(at) == Some(&b'"') {
             let (end, escaped) = string_end(text, at + 1)?;
-            (Piece::new(at + 1, end, escaped), end + 1)
+            // Another way to write a name that may have been written before.
+            self.maybe_repeated |= escaped;
+            (Piece::new(at + 1, end, kind(escaped)), end + 1)
         } else {
             let end = label_name_end(text, at);
-            (Piece::new(at, end, false), end)
+            (Piece::new(at, end, 0), end)
         };
-        if name.start == name.end {
+        if name.start() == name.end() {
             return None;
         }
         if text.get(at..at + 2) == Some(b"=\"") {
@@ -167,22 +215,23 @@ impl LabelReader {
             at = expect(text, skip_blanks(text, at), b'"')?;
         }
         let (end, escaped) = string_end(text, at)?;
-        self.push(text, name, Piece::new(at, end, escaped));
+        self.any_escaped |= escaped || name.is(ESCAPED);
+        let value = Piece::new(at, end, kind(escaped));
+        self.push(text, &text[name.start()..name.end()], name, value);
         Some(end + 1)
     }
 
-    #[inline]
-    fn push(&mut self, text: &[u8], name: Piece, value: Piece) {
-        let bytes = &text[name.start as usize..name.end as usize];
-        let bit = name_bit(bytes);
-        if self.names & bit != 0 || name.kind == Kind::Escaped {
-            let same =
-                |pair: &Pair| text[pair.name.start as usize..pair.name.end as usize] == *bytes;
-            self.maybe_repeated |= name.kind == Kind::Escaped || self.pairs.iter().any(same);
-        }
-        self.names |= bit;
-        self.any_escaped |= name.kind == Kind::Escaped || value.kind == Kind::Escaped;
+    /// Adds a pair whose name is new or not; `bytes` are those of its name.
+    fn push(&mut self, text: &[u8], bytes: &[u8], name: Piece, value: Piece) {
+        self.maybe_repeated |= self.has(text, bytes);
         self.pairs.push(Pair { name, value });
+    }
+
+    /// Whether a name was written before in the same bytes.
+    #[inline(never)]
+    fn has(&self, text: &[u8], bytes: &[u8]) -> bool {
+        let mut names = self.pairs.iter().map(|pair| pair.name);
+        names.any(|name| text[name.start()..name.end()] == *bytes)
     }
 
     /// Reads a block whose values were written without escaping, and returns the position after its
@@ -209,8 +258,8 @@ impl LabelReader {
             if memmem::find(value, b"=\"").is_some() || memchr(0, value).is_some() {
                 return Err(Rejection::BadLabels);
             }
-            let name = Piece::new(at, name_end, false);
-            self.push(text, name, Piece::new(start, end, false));
+            let name = Piece::new(at, name_end, 0);
+            self.push(block, &block[at..name_end], name, Piece::new(start, end, 0));
             if self.pairs.len() > limit {
                 return Err(Rejection::TooManyLabels);
             }
@@ -259,13 +308,17 @@ fn expect(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     (text.get(at) == Some(&byte)).then_some(at + 1)
 }
 
-/// A bit that usually differs between the names of one block.
+fn kind(escaped: bool) -> u64 {
+    if escaped { ESCAPED } else { 0 }
+}
+
+/// A bit that usually differs between the names of a block.
 #[inline]
 fn name_bit(name: &[u8]) -> u64 {
     let first = u64::from(name.first().copied().unwrap_or_default());
     let last = u64::from(name.last().copied().unwrap_or_default());
-    let mixed = (first | last << 8 | (name.len() as u64) << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    1 << (mixed >> 58)
+    let middle = u64::from(name.get(name.len() / 2).copied().unwrap_or_default());
+    1 << ((first * 5 + middle * 11 + last + name.len() as u64 * 3) & 63)
 }
 
 /// The length of the unescaped value `raw`, which starts at `start` in `block`.
@@ -285,85 +338,10 @@ fn label_follows(text: &[u8], at: usize) -> bool {
     end > start && text[end..].starts_with(b"=\"")
 }
 
-/// The closing quote of the string whose text starts at `at`, and whether there are escapes in it.
-///
-/// A NUL ends the search in vain: it is a torn or zero-filled body, never a label's text.
-#[inline]
-pub(super) fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
-    let mut escaped = false;
-    loop {
-        at = next_mark(text, at)?;
-        match text[at] {
-            b'"' => return Some((at, escaped)),
-            b'\\' => {
-                if text.get(at + 1) == Some(&0) {
-                    return None;
-                }
-                escaped = true;
-                at += 2;
-            }
-            _ => return None,
-        }
-    }
-}
-
-/// The first quote, backslash or NUL from `at`.
-///
-/// Eight bytes at a time: label values are short, so a call into a vectorised search costs more
-/// than it saves.
-#[inline]
-fn next_mark(text: &[u8], mut at: usize) -> Option<usize> {
-    let mut rest = text.get(at..)?;
-    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let marks = zero_bytes(word) | zero_bytes(word ^ QUOTES) | zero_bytes(word ^ BACKSLASHES);
-        if marks != 0 {
-            return Some(at + marks.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-        rest = tail;
-    }
-    let is_mark = |&byte: &u8| matches!(byte, b'"' | b'\\' | 0);
-    rest.iter().position(is_mark).map(|offset| at + offset)
-}
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
-const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
-
-/// A word whose lowest set bit is the high bit of the first zero byte; 0 if no byte is zero. Bits
-/// above the lowest may be wrong (a borrow), so only the lowest is used.
-#[inline]
-fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGH_BITS
-}
-
 fn resolve(piece: &mut Piece, block: &str, unescaped: &mut String) {
-    if piece.kind == Kind::Escaped {
+    if piece.is(ESCAPED) {
         let start = unescaped.len();
         unescape(piece.of(block, ""), unescaped);
-        *piece = Piece {
-            start: start as u32,
-            end: unescaped.len() as u32,
-            kind: Kind::Unescaped,
-        };
+        *piece = Piece::new(start, unescaped.len(), UNESCAPED);
     }
-}
-
-/// Appends `text` with `\\`, `\"` and `\n` resolved; any other backslash stands for itself.
-pub(super) fn unescape(text: &str, into: &mut String) {
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        into.push_str(before);
-        let (resolved, skipped) = match after.as_bytes().first() {
-            Some(b'\\') => ('\\', 1),
-            Some(b'"') => ('"', 1),
-            Some(b'n') => ('\n', 1),
-            _ => ('\\', 0),
-        };
-        into.push(resolved);
-        rest = &after[skipped..];
-    }
-    into.push_str(rest);
 }

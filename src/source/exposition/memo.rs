@@ -83,12 +83,26 @@ impl<T: Copy> Memo<T> {
         self.used = 0;
     }
 
+    /// The hash of a key, to find and insert it by; 0 where nothing is remembered.
+    #[inline]
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash_one(key)
+        if self.enabled() {
+            self.hasher.hash_one(key)
+        } else {
+            0
+        }
     }
 
+    #[inline]
     pub(super) fn find(&self, key: &[u8], hash: u64) -> Option<Index> {
-        let mask = self.slots.len().checked_sub(1)?;
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.search(key, hash)
+    }
+
+    fn search(&self, key: &[u8], hash: u64) -> Option<Index> {
+        let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
             let index = self.slots[slot];
@@ -103,12 +117,17 @@ impl<T: Copy> Memo<T> {
     }
 
     /// Remembers a key that [`Memo::find`] did not find; `None` when the memo is full.
+    #[inline]
     pub(super) fn insert(&mut self, key: &[u8], hash: u64, id: T, by_bytes: bool) -> Option<Index> {
         if self.entries.len() >= self.max_entries
             || self.text.len().saturating_add(key.len()) > self.max_bytes
         {
             return None;
         }
+        Some(self.add(key, hash, id, by_bytes))
+    }
+
+    fn add(&mut self, key: &[u8], hash: u64, id: T, by_bytes: bool) -> Index {
         let index = self.entries.len() as Index;
         let start = self.text.len();
         self.text.extend_from_slice(key);
@@ -126,7 +145,7 @@ impl<T: Copy> Memo<T> {
         } else {
             self.place(index);
         }
-        Some(index)
+        index
     }
 
     fn grow(&mut self) {

@@ -1,6 +1,6 @@
 //! The exposition scanner: bytes of a scraped body in, samples out.
 //!
-//! It reads the Prometheus text format 0.0.4 and OpenMetrics 1.0 as exporters really write them, one
+//! It reads the Prometheus text format 0.0.4 and `OpenMetrics` 1.0 as exporters really write them, one
 //! line at a time: a line that cannot be read is skipped and counted with its reason, and every other
 //! line of the body is kept. Comments (`# HELP`, `# TYPE`, anything) are neither required nor trusted.
 //!
@@ -12,8 +12,9 @@
 //! | --- | --- |
 //! | `scanner` | [`Scanner`]: the body, line by line |
 //! | `visitor` | [`Visitor`], [`Sample`], [`Scanned`]: what is told |
-//! | `line` | one line cut into name, labels and what follows |
+//! | `line` | kinds of lines, blanks, and where names end |
 //! | `labels` | [`Labels`], the full check of a label block, and the recovery of unescaped quotes |
+//! | `quotes` | where strings end, and their escapes |
 //! | `value` | numbers and timestamps |
 //! | `memo` | what was seen before, bounded |
 //! | `format` | [`Format`], [`Limits`] |
@@ -25,6 +26,7 @@ mod format;
 mod labels;
 mod line;
 mod memo;
+mod quotes;
 mod rejection;
 mod scanner;
 mod value;

@@ -99,21 +99,24 @@ pub struct RejectedLine {
     pub number: u64,
     /// Why it was rejected.
     pub reason: Rejection,
-    /// The start of the line as printable ASCII, the rest escaped as in a Rust byte string;
-    /// ends in `...` when the line was longer than [`RejectedLine::EXCERPT_BYTES`].
+    /// The line as printable ASCII, other bytes escaped as in a Rust byte string. Of a long line,
+    /// [`RejectedLine::EXCERPT_BYTES`] of its start, ` ... `, and as many of its end: a name stands at
+    /// the one, a value at the other, and label blocks are long.
     pub excerpt: String,
 }
 
 impl RejectedLine {
-    /// Bytes of the line that an excerpt shows. A label block rarely fits; its name does.
-    pub const EXCERPT_BYTES: usize = 160;
+    /// Bytes shown of each end of a long line.
+    pub const EXCERPT_BYTES: usize = 80;
 
     pub(super) fn new(number: u64, reason: Rejection, line: &[u8]) -> Self {
-        let shown = &line[..line.len().min(Self::EXCERPT_BYTES)];
-        let mut excerpt = shown.escape_ascii().to_string();
-        if shown.len() < line.len() {
-            excerpt.push_str("...");
-        }
+        let excerpt = if line.len() <= 2 * Self::EXCERPT_BYTES {
+            line.escape_ascii().to_string()
+        } else {
+            let start = &line[..Self::EXCERPT_BYTES];
+            let end = &line[line.len() - Self::EXCERPT_BYTES..];
+            format!("{} ... {}", start.escape_ascii(), end.escape_ascii())
+        };
         Self {
             number,
             reason,
@@ -139,8 +142,13 @@ mod tests {
     fn an_excerpt_is_bounded_and_printable() {
         let line = RejectedLine::new(3, Rejection::BadName, b"<a\x00\xff\"\n>");
         assert_eq!(line.excerpt, r#"<a\x00\xff\"\n>"#);
-        let long = RejectedLine::new(3, Rejection::BadName, &[0xff; 1000]);
-        assert_eq!(long.excerpt.len(), 4 * RejectedLine::EXCERPT_BYTES + 3);
-        assert!(long.excerpt.ends_with("\\xff..."));
+        let long = [&[b'a'; 80][..], &[b'b'; 1000], &[0xff; 80]].concat();
+        let line = RejectedLine::new(3, Rejection::BadName, &long);
+        assert_eq!(
+            line.excerpt,
+            format!("{} ... {}", "a".repeat(80), r"\xff".repeat(80))
+        );
+        let whole = RejectedLine::new(3, Rejection::BadName, &[b'a'; 160]);
+        assert_eq!(whole.excerpt, "a".repeat(160));
     }
 }

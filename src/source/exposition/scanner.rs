@@ -3,9 +3,10 @@
 use memchr::memchr;
 
 use super::format::{Format, Limits};
-use super::labels::{LabelReader, string_end, unescape};
+use super::labels::{LabelReader, MAX_LINE_BYTES};
 use super::line::{Line, is_blank, is_end_marker, metric_name_end, skip_blanks};
 use super::memo::{Index, Memo, NONE};
+use super::quotes::{string_end, unescape};
 use super::rejection::{RejectedLine, Rejection};
 use super::value::{Reading, plain_decimal, reading};
 use super::visitor::{Sample, Scanned, Visitor};
@@ -15,7 +16,7 @@ use super::visitor::{Sample, Scanned, Visitor};
 /// # Why the memo gives the answer of a full parse
 ///
 /// The full parse walks a label block from left to right and stops at its closing brace; up to there
-/// no decision looks at a later byte ([`LabelReader::walk`]). So if a walk accepted the block `B`, it
+/// no decision looks at a later byte (`LabelReader::walk`). So if a walk accepted the block `B`, it
 /// accepts `B` and stops at the same place in every line that has `B` at its brace, whatever
 /// follows; which bytes are *proposed* as a block decides nothing but speed. `B` holds no line feed,
 /// so finding it at a brace in the body is finding it within one line. The labels of `B`, their
@@ -23,7 +24,7 @@ use super::visitor::{Sample, Scanned, Visitor};
 ///
 /// A block with unescaped quotes ends where the rest of its line says, so this does not hold for it.
 /// Its line is walked and recovered each time, and only then is the block looked up: its labels are
-/// a function of its bytes ([`LabelReader::recover`]). It cannot be mistaken for a walked block: were
+/// a function of its bytes (`LabelReader::recover`). It cannot be mistaken for a walked block: were
 /// it accepted by a walk, the walk would have accepted its line. Such entries, and blocks that
 /// follow a quoted metric name, are marked and are never proposed by their bytes.
 ///
@@ -68,8 +69,7 @@ impl<F: Copy, S: Copy> Scanner<F, S> {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         let limits = Limits {
-            // Positions in a line are kept in 32 bits.
-            line_bytes: limits.line_bytes.min(u32::MAX as usize),
+            line_bytes: limits.line_bytes.min(MAX_LINE_BYTES),
             ..limits
         };
         Self {
@@ -111,13 +111,12 @@ impl<F: Copy, S: Copy> Scanner<F, S> {
                 continue;
             }
             let rest = &body[at..];
-            let (line, result) = match memchr(b'\n', rest) {
-                Some(end) => (
-                    &rest[..end],
-                    self.line(&rest[..end], format, &mut scanned, visitor),
-                ),
-                None if complete => (rest, self.line(rest, format, &mut scanned, visitor)),
-                None => (rest, Err(Rejection::Truncated)),
+            let end = memchr(b'\n', rest);
+            let line = &rest[..end.unwrap_or(rest.len())];
+            let result = if end.is_some() || complete {
+                self.line(line, format, &mut scanned, visitor)
+            } else {
+                Err(Rejection::Truncated)
             };
             if let Err(reason) = result {
                 scanned.rejected.add(reason);
@@ -317,14 +316,10 @@ impl<F: Copy, S: Copy> Scanner<F, S> {
             self.labels.clear();
             return Ok(self.look_up(&[], false));
         }
-        if let Some(index) = self
-            .expected_block(text)
-            .or_else(|| self.proposed_block(text))
-        {
-            let len = self.blocks.key(index).len();
-            let text = &text[..len];
+        let expected = self.expected_block(text);
+        if let Some(index) = expected.or_else(|| self.proposed_block(text)) {
             return Ok(Block {
-                text,
+                text: &text[..self.blocks.key(index).len()],
                 hash: 0,
                 known: Some(index),
                 by_bytes: true,
@@ -352,8 +347,7 @@ impl<F: Copy, S: Copy> Scanner<F, S> {
     }
 
     fn look_up<'a>(&self, text: &'a [u8], by_bytes: bool) -> Block<'a> {
-        let enabled = self.blocks.enabled();
-        let hash = if enabled { self.blocks.hash(text) } else { 0 };
+        let hash = self.blocks.hash(text);
         let known = self.blocks.find(text, hash);
         Block {
             text,

@@ -78,7 +78,7 @@ fn number(token: &[u8]) -> Option<f64> {
     }
 }
 
-/// A timestamp token in milliseconds: a whole number of them, or in OpenMetrics seconds with
+/// A timestamp token in milliseconds: a whole number of them, or in `OpenMetrics` seconds with
 /// decimals, rounded to the nearest millisecond.
 fn timestamp_ms(token: &[u8], format: Format) -> Option<i64> {
     match format {
@@ -92,9 +92,15 @@ fn timestamp_ms(token: &[u8], format: Format) -> Option<i64> {
     }
 }
 
-/// Reads what follows the labels: a value, perhaps a timestamp, and in OpenMetrics perhaps an
+/// Reads what follows the labels: a value, perhaps a timestamp, and in `OpenMetrics` perhaps an
 /// exemplar.
 pub(super) fn reading(text: &[u8], format: Format) -> Result<Reading, Rejection> {
+    if let Some(value) = only_a_plain_decimal(text) {
+        return Ok(Reading {
+            value,
+            timestamp_ms: None,
+        });
+    }
     let (token, rest) = token(text);
     if token.is_empty() {
         return Err(Rejection::NoValue);
@@ -114,7 +120,14 @@ pub(super) fn reading(text: &[u8], format: Format) -> Result<Reading, Rejection>
     })
 }
 
-/// Checks the end of a line: nothing, or in OpenMetrics an exemplar. That is not looked into, but
+/// The shape of nearly all lines, read at once: one blank and a plain number.
+fn only_a_plain_decimal(text: &[u8]) -> Option<f64> {
+    let number = text.strip_prefix(b" ")?;
+    let (value, end) = plain_decimal(number)?;
+    (end == number.len()).then_some(value)
+}
+
+/// Checks the end of a line: nothing, or in `OpenMetrics` an exemplar. That is not looked into, but
 /// no line is accepted that is not UTF-8.
 fn exemplar(text: &[u8], format: Format) -> Result<(), Rejection> {
     match token(text).0.first() {

@@ -51,6 +51,6 @@ pub struct Scanned {
     pub rejected: Rejections,
     /// The first of them.
     pub first_rejected: Option<RejectedLine>,
-    /// Whether an OpenMetrics body held its end marker `# EOF`. Lines after it are read all the same.
+    /// Whether an `OpenMetrics` body held its end marker `# EOF`. Lines after it are read all the same.
     pub eof: bool,
 }
