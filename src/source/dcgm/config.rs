@@ -47,7 +47,6 @@ pub struct Target {
 #[serde(deny_unknown_fields)]
 pub struct MetricMapping {
     /// The signal it measures, by our name.
-    #[serde(with = "signal_name")]
     pub signal: SignalName,
     /// Factor from its unit to the signal's. Default 1.
     #[serde(default = "one")]
@@ -74,11 +73,8 @@ impl DcgmConfig {
             .map(|target| target.url.shown())
             .collect();
         urls.sort();
-        if let Some(pair) = urls.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!(
-                "two targets have the URL {} (queries aside)",
-                pair[0]
-            ));
+        if let Some(url) = twice(&urls) {
+            return Err(format!("two targets have the URL {url} (queries aside)"));
         }
         for (name, mapping) in &self.metrics {
             let readable = |byte: u8| byte.is_ascii_alphanumeric() || b"_:".contains(&byte);
@@ -95,8 +91,8 @@ impl DcgmConfig {
             .map(|n| n.to_ascii_uppercase())
             .collect();
         upper.sort();
-        if let Some(pair) = upper.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("{} is mapped twice; case does not matter", pair[0]));
+        if let Some(name) = twice(&upper) {
+            return Err(format!("{name} is mapped twice; case does not matter"));
         }
         if self.metrics.len() > 1000 {
             return Err("at most 1000 metrics can be mapped".to_owned());
@@ -141,6 +137,13 @@ impl Target {
     }
 }
 
+/// The first of two equal neighbours.
+fn twice<T: PartialEq>(sorted: &[T]) -> Option<&T> {
+    sorted
+        .array_windows()
+        .find_map(|[a, b]| (a == b).then_some(a))
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -166,19 +169,4 @@ fn node_name<'de, D: serde::Deserializer<'de>>(
         return Err(serde::de::Error::custom(wanted));
     }
     Ok(name.map(NodeName::from))
-}
-
-mod signal_name {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::SignalName;
-
-    pub(super) fn serialize<S: Serializer>(name: &SignalName, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(name.0.spec().name)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SignalName, D::Error> {
-        let name = String::deserialize(from)?;
-        SignalName::try_from(name).map_err(serde::de::Error::custom)
-    }
 }

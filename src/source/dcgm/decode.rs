@@ -9,7 +9,7 @@ use super::config::DcgmConfig;
 use super::dialect::{Dialect, Family};
 use super::identity::Origin;
 use super::rejected::Counts;
-use super::table::{DecodeLimits, SeriesId, Table};
+use super::table::{SeriesId, Table};
 use crate::snapshot::{GpuObservation, GpuUuid, NodeName};
 use crate::source::exposition::{Format, Limits, Rejection, Scanned, Scanner, Visitor};
 
@@ -19,6 +19,28 @@ use crate::source::exposition::{Format, Limits, Rejection, Scanned, Scanner, Vis
 pub struct Decoder {
     scanner: Scanner<Family, SeriesId>,
     table: Table,
+}
+
+/// How much of one target is taken. What is beyond is dropped and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecodeLimits {
+    /// Boards. Default 256: sixteen times the largest node.
+    pub boards: usize,
+    /// Boards and MIG instances. Default 4096.
+    pub entities: usize,
+    /// Sets of labels. Default 32,768; sixteen boards of seven instances with thirty pods each
+    /// have 3,360.
+    pub series: usize,
+}
+
+impl Default for DecodeLimits {
+    fn default() -> Self {
+        Self {
+            boards: 256,
+            entities: 4096,
+            series: 32_768,
+        }
+    }
 }
 
 /// What metric names mean, shared by the decoders of all targets.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::config::MetricMapping;
 use crate::snapshot::{DcgmName, Signal, dcgm_name, dcgm_names};
 
@@ -92,7 +94,8 @@ impl MetricMapping {
 }
 
 /// A signal by its own name, as configuration writes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SignalName(pub Signal);
 
 impl TryFrom<String> for SignalName {

@@ -39,20 +39,20 @@ pub(super) struct Traits {
 
 impl Traits {
     pub(super) fn merge(&mut self, other: &Self) {
-        fn take<T: Ord + Clone>(mine: &mut Option<T>, theirs: &Option<T>) {
-            if *theirs > *mine {
-                mine.clone_from(theirs);
+        fn take<T: Ord + Clone>(mine: &mut Option<T>, theirs: Option<&T>) {
+            if theirs > mine.as_ref() {
+                *mine = theirs.cloned();
             }
         }
-        take(&mut self.index, &other.index);
-        take(&mut self.pci, &other.pci);
-        take(&mut self.model, &other.model);
-        take(&mut self.driver, &other.driver);
-        take(&mut self.hostname, &other.hostname);
+        take(&mut self.index, other.index.as_ref());
+        take(&mut self.pci, other.pci.as_ref());
+        take(&mut self.model, other.model.as_ref());
+        take(&mut self.driver, other.driver.as_ref());
+        take(&mut self.hostname, other.hostname.as_ref());
     }
 }
 
-/// The labels that name parts of signals. `Err` where one is there and not understood.
+/// The labels that name parts of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
     xid: PartWord,

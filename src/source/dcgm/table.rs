@@ -6,36 +6,16 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
+use super::decode::DecodeLimits;
 use super::dialect::{Dialect, Family};
 use super::identity::Origin;
 use super::labels::{Described, Parts, Traits};
+use super::picks::{Pick, ToldBy, fill, is_plausible, settle};
 use super::rejected::{self, Counts};
 use crate::snapshot::{
-    BoardIdentity, GpuObservation, GpuUuid, Holder, InstanceId, PodRef, Scope, SeriesKey,
+    BoardIdentity, GpuObservation, GpuUuid, Holder, InstanceId, PodRef, Rejected, Scope, SeriesKey,
 };
 use crate::source::exposition::{Labels, Sample, Visitor};
-
-/// How much of one target is taken. What is beyond is dropped and counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DecodeLimits {
-    /// Boards. Default 256: sixteen times the largest node.
-    pub boards: usize,
-    /// Boards and MIG instances. Default 4096.
-    pub entities: usize,
-    /// Sets of labels. Default 32,768; sixteen boards of seven instances with thirty pods each
-    /// have 3,360.
-    pub series: usize,
-}
-
-impl Default for DecodeLimits {
-    fn default() -> Self {
-        Self {
-            boards: 256,
-            entities: 4096,
-            series: 32_768,
-        }
-    }
-}
 
 /// A set of labels by its place in [`Table::series`], or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,29 +77,6 @@ impl Entity {
     }
 }
 
-/// A value of the current body that may be taken.
-#[derive(Clone, Copy, Debug)]
-struct Pick {
-    entity: u32,
-    key: SeriesKey,
-    rank: u16,
-    told_by: ToldBy,
-    /// Milliseconds since 1970.
-    at: i64,
-    value: f64,
-}
-
-/// Which of several copies of a value is the original; the first is preferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum ToldBy {
-    /// The entity's own series.
-    Itself,
-    /// A copy for one of the pods that share it.
-    PodCopy,
-    /// A copy on an instance's series.
-    InstanceCopy,
-}
-
 /// A target's memory.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -142,11 +99,6 @@ pub(super) struct Table {
     pub(super) implausible_times: u64,
     pub(super) rejected: Counts,
 }
-
-/// How far ahead of us an exporter's clock may be.
-const FUTURE_MS: i64 = 60_000;
-/// An older sample's time is taken for a mistaken unit: seconds read as milliseconds are 1970.
-const PAST_MS: i64 = 366 * 86_400_000;
 
 impl Table {
     pub(super) fn new(dialect: Arc<Dialect>, limits: DecodeLimits) -> Self {
@@ -192,16 +144,7 @@ impl Table {
     /// Ends a body: its observations, sorted by board, instance and time.
     pub(super) fn finish(&mut self, scraped_at: Timestamp, origin: &Origin) -> Vec<GpuObservation> {
         let mut picks = std::mem::take(&mut self.picks);
-        picks.sort_unstable_by(|a, b| {
-            let place = |pick: &Pick| (pick.entity, pick.key, pick.rank, pick.told_by);
-            place(a)
-                .cmp(&place(b))
-                .then_with(|| b.at.cmp(&a.at))
-                .then_with(|| b.value.total_cmp(&a.value))
-        });
-        picks.dedup_by_key(|pick| (pick.entity, pick.key));
-        // Stable: the values of one time stay in the order of their keys.
-        picks.sort_by_key(|pick| (pick.entity, pick.at));
+        settle(&mut picks);
         let mut observations = Vec::new();
         let mut left = picks.as_slice();
         for place in 0..self.entities.len() {
@@ -375,18 +318,6 @@ impl Table {
         entity
     }
 
-    /// The time of a sample in milliseconds: its own if it can be true, else the scrape's.
-    fn time(&mut self, own: Option<i64>) -> i64 {
-        let Some(own) = own else {
-            return self.scraped_at;
-        };
-        if (-PAST_MS..=FUTURE_MS).contains(&own.saturating_sub(self.scraped_at)) {
-            return own;
-        }
-        self.implausible_times += 1;
-        self.scraped_at
-    }
-
     /// Takes a sample of an understood name, or says why not.
     fn take(
         &mut self,
@@ -405,7 +336,7 @@ impl Table {
             // Absent or 0 on instances, whatever they do: not a value, and not an error either.
             return Ok(());
         }
-        let value = row.convert(sample.value).map_err(|why| why.as_str())?;
+        let value = row.convert(sample.value).map_err(Rejected::as_str)?;
         let part = series.parts.part(row.part, family.link());
         let part = part.ok_or(rejected::UNKNOWN_PART)?;
         let to_board = own != board && scope == Scope::Board;
@@ -415,7 +346,9 @@ impl Table {
             None => ToldBy::Itself,
         };
         let signal = row.signal;
-        let at = self.time(sample.timestamp_ms);
+        let own_time = sample.timestamp_ms;
+        let believed = own_time.filter(|time| is_plausible(*time, self.scraped_at));
+        self.implausible_times += u64::from(believed != own_time);
         let entity = if to_board { board } else { own };
         self.see(entity);
         self.picks.push(Pick {
@@ -423,7 +356,7 @@ impl Table {
             key: SeriesKey { signal, part },
             rank: family.rank(),
             told_by,
-            at,
+            at: believed.unwrap_or(self.scraped_at),
             value,
         });
         Ok(())
@@ -471,27 +404,5 @@ impl Visitor for Table {
         self.holders.clear();
         self.holder_of.clear();
         self.picks.clear();
-    }
-}
-
-/// Adds an entity's observations, one for each time that its values have.
-fn fill(
-    blank: &GpuObservation,
-    picks: &[Pick],
-    scraped_at: i64,
-    observations: &mut Vec<GpuObservation>,
-) {
-    if picks.is_empty() {
-        observations.push(blank.clone());
-    }
-    for same_time in picks.chunk_by(|a, b| a.at == b.at) {
-        let mut observation = blank.clone();
-        if same_time[0].at != scraped_at {
-            // Within a year of the scrape, so it is a time that can be written.
-            observation.at = Timestamp::from_millisecond(same_time[0].at).unwrap_or(blank.at);
-        }
-        let readings = same_time.iter().map(|pick| (pick.key, pick.value));
-        observation.readings = readings.collect();
-        observations.push(observation);
     }
 }

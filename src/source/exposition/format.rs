@@ -37,7 +37,8 @@ pub struct Limits {
     /// Bytes in one sample line, without its line feed; a longer one is
     /// [`Rejection::LineTooLong`](super::Rejection::LineTooLong). 1 GiB at most.
     pub line_bytes: usize,
-    /// Labels of one series as written, repeated names included; more are
+    /// Labels of one series as written, repeated names included (the check for those takes up to the
+    /// square of it); more are
     /// [`Rejection::TooManyLabels`](super::Rejection::TooManyLabels).
     pub labels: usize,
     /// Label blocks remembered. Further ones are read in full at each sight. 0 turns the memo off.

@@ -107,8 +107,6 @@ pub(super) struct LabelReader {
     unescaped: String,
     any_escaped: bool,
     maybe_repeated: bool,
-    /// One bit a name seen, to find repeated names without comparing all with all.
-    names: u64,
 }
 
 impl LabelReader {
@@ -118,7 +116,6 @@ impl LabelReader {
         self.unescaped.clear();
         self.any_escaped = false;
         self.maybe_repeated = false;
-        self.names = 0;
     }
 
     /// Walks a block from `at`, just after its brace, and returns the position after its end.
@@ -140,6 +137,8 @@ impl LabelReader {
     /// it accepts is what [`LabelReader::walk_any`] would.
     fn walk_plain(&mut self, text: &[u8], mut at: usize, limit: usize) -> Option<usize> {
         self.clear();
+        // A bit for each name, to compare only those that may be equal.
+        let mut names = 0;
         let mut quotes = PlainQuotes::new(text);
         loop {
             let open = quotes.next()?;
@@ -149,7 +148,13 @@ impl LabelReader {
                 return None;
             }
             let piece = Piece::new(at, at + name.len(), 0);
-            self.push(text, name, piece, Piece::new(open + 1, close, 0));
+            let bit = name_bit(name);
+            if names & bit != 0 {
+                self.maybe_repeated |= self.has(text, name);
+            }
+            names |= bit;
+            let value = Piece::new(open + 1, close, 0);
+            self.pairs.push(Pair { name: piece, value });
             at = close + 1;
             if text.get(at) == Some(&b',') {
                 at += 1;
@@ -216,15 +221,9 @@ impl LabelReader {
         Some(end + 1)
     }
 
-    /// Adds a pair; `bytes` are those of its name.
-    #[expect(clippy::inline_always, reason = "a call costs as much as the work")]
-    #[inline(always)]
+    /// Adds a pair whose name is new or not; `bytes` are those of its name.
     fn push(&mut self, text: &[u8], bytes: &[u8], name: Piece, value: Piece) {
-        let bit = name_bit(bytes);
-        if self.names & bit != 0 {
-            self.maybe_repeated |= self.has(text, bytes);
-        }
-        self.names |= bit;
+        self.maybe_repeated |= self.has(text, bytes);
         self.pairs.push(Pair { name, value });
     }
 

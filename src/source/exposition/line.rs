@@ -71,7 +71,18 @@ pub(super) fn is_label_name(text: &[u8], length: usize) -> bool {
 
 #[inline(never)]
 fn is_long_label_name(text: &[u8], length: usize) -> bool {
-    length > 0 && label_name_end(text, 0) >= length
+    match text.split_first_chunk() {
+        // The two groups of a name of 17 to 32 bytes may overlap.
+        Some((first, _)) if length > NAME_GROUP && length <= 2 * NAME_GROUP => {
+            let rest = &text[length - NAME_GROUP..];
+            !first[0].is_ascii_digit()
+                && starts_in_label_name(first, NAME_GROUP as u8)
+                && rest
+                    .first_chunk()
+                    .is_some_and(|last| starts_in_label_name(last, NAME_GROUP as u8))
+        }
+        _ => length > 0 && label_name_end(text, 0) >= length,
+    }
 }
 
 /// Bytes judged together.
@@ -148,7 +159,7 @@ mod tests {
     fn names_end_at_the_first_byte_that_is_not_of_a_name() {
         let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         for byte in 0..=u8::MAX {
-            for length in [1, 2, 7, 8, 9, 15, 16, 17] {
+            for length in [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33] {
                 for place in 1..length {
                     let mut text = vec![b'x'; length];
                     text[place] = byte;
