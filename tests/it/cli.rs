@@ -163,6 +163,7 @@ fn an_empty_configuration_shows_what_to_give() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
     let targets = |lines: &str| format!("clusters:\n- dcgm:\n    targets:\n{lines}");
     let table: Vec<(String, &str)> = vec![
