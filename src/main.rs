@@ -2,8 +2,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Every client needs it, and the first one that is made without it panics. It fails only
-    // where one is installed already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    gpulens::source::read_only::install_crypto();
     gpulens::cli::main()
 }

@@ -40,10 +40,9 @@ pub(super) fn run(args: Args) -> Done {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "  {name}: {} dcgm-exporter target(s), scraped every {} for at most {}",
+            "  {name}: {} dcgm-exporter target(s), scraped every {}",
             cluster.dcgm.targets.len(),
-            config.cycle.interval,
-            config.scrape_timeout(cluster)
+            config.cycle.interval
         );
     }
     if !config.has_source() {

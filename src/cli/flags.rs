@@ -11,10 +11,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 
 use crate::config::{
-    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, Target,
-    TelemetryPath,
+    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, TelemetryPath,
+    target,
 };
 use crate::snapshot::Span;
+use crate::source::dcgm::Target;
 
 fn level() -> impl TypedValueParser<Value = LogLevel> {
     PossibleValuesParser::new(LogLevel::WORDS).try_map(|word| word.parse::<LogLevel>())
@@ -123,7 +124,7 @@ impl FromStr for Targets {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let targets: Result<_, _> = text.split_whitespace().map(str::parse).collect();
+        let targets: Result<_, _> = text.split_whitespace().map(target).collect();
         targets.map(Self)
     }
 }

@@ -94,7 +94,7 @@ impl Checks<'_> {
 
     fn clusters(&mut self, config: &Config) {
         let mut names = BTreeMap::new();
-        let mut urls: BTreeMap<&str, String> = BTreeMap::new();
+        let mut urls: BTreeMap<String, String> = BTreeMap::new();
         for (at, cluster) in config.clusters.iter().enumerate() {
             let path = |rest: &[Step]| {
                 let mut path = vec![key("clusters"), Step::Index(at)];
@@ -119,35 +119,25 @@ impl Checks<'_> {
                     format!("`{name}` is the name of clusters[{first}] already; want another"),
                 );
             }
-            if let Some(timeout) = cluster.dcgm.timeout
-                && !(Span::seconds(1)..=config.cycle.interval).contains(&timeout)
-            {
-                let interval = config.cycle.interval;
-                self.fail(
-                    &path(&[key("dcgm"), key("timeout")]),
-                    format!("{timeout} is out of range; want 1s to {interval}, the cycle interval"),
-                );
-            }
+            let before = self.problems.len();
             for (index, target) in cluster.dcgm.targets.iter().enumerate() {
-                let here = path(&[key("dcgm"), key("targets"), Step::Index(index)]);
-                if let Some(first) = urls.insert(target.url.as_str(), dotted(&here)) {
-                    let mut url = here.clone();
-                    url.push(key("url"));
-                    self.fail(
-                        &url,
-                        format!(
-                            "{} is the target of {first} already; its GPUs would count twice",
-                            target.url
-                        ),
+                let mut here = path(&[key("dcgm"), key("targets"), Step::Index(index)]);
+                let shown = target.url.to_string();
+                if let Some(first) = urls.get(&shown) {
+                    let message = format!(
+                        "{shown} is the target of {first} already; its GPUs would count twice"
                     );
+                    here.push(key("url"));
+                    self.fail(&here, message);
+                } else {
+                    urls.insert(shown, dotted(&here));
                 }
-                if target.node.as_ref().is_some_and(|node| {
-                    node.is_empty() || node.as_str().chars().any(crate::printable::is_unsafe)
-                }) {
-                    let mut node = here;
-                    node.push(key("node"));
-                    self.fail(&node, "want the name of a node".into());
-                }
+            }
+            // What the source says of its section has no place inside of it.
+            if let Err(message) = cluster.dcgm.check()
+                && self.problems.len() == before
+            {
+                self.fail(&path(&[key("dcgm")]), message);
             }
         }
     }

@@ -118,13 +118,17 @@ impl de::Error for Fault {
             text if text == "a boolean" => "true or false".to_owned(),
             text => text,
         };
+        // The value is not repeated: it may be a password in the wrong place.
         let found = match found {
-            Unexpected::Str(text) => format!("`{text}` is text"),
-            Unexpected::Unit | Unexpected::Option => "there is no value".to_owned(),
-            Unexpected::Map => "this is a mapping".to_owned(),
-            Unexpected::Seq => "this is a list".to_owned(),
-            Unexpected::Bool(value) => format!("`{value}` is a boolean"),
-            other => format!("this is {other}"),
+            Unexpected::Str(_) | Unexpected::Char(_) => "this is text",
+            Unexpected::Unit | Unexpected::Option => "there is no value",
+            Unexpected::Map => "this is a mapping",
+            Unexpected::Seq => "this is a list",
+            Unexpected::Bool(_) => "this is true or false",
+            Unexpected::Unsigned(_) | Unexpected::Signed(_) | Unexpected::Float(_) => {
+                "this is a number"
+            }
+            _ => "this is something else",
         };
         Self::custom(format!("{found}; want {wanted}"))
     }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::printable::printable;
 use crate::snapshot::Span;
+use crate::source::dcgm::Target;
 
 use super::check::check;
 use super::decode::decode;
 use super::tree::{Node, Place};
 use super::{
-    Cluster, Config, ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Target,
-    TelemetryPath,
+    Cluster, Config, ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath,
 };
 
 /// What flags and environment variables say. They describe one cluster and win over the file.

@@ -16,11 +16,11 @@ use serde::Deserialize;
 
 use crate::rules::RuleConfig;
 use crate::snapshot::{ClusterName, Limits, Span};
+use crate::source::dcgm::DcgmConfig;
 
 pub use load::{ConfigError, Overrides, Problem, load};
 pub use value::{
-    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Target, TargetUrl,
-    TelemetryPath,
+    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath, target,
 };
 
 /// Everything that can be set.
@@ -121,8 +121,9 @@ pub struct Cluster {
     pub name: ClusterName,
     /// The Kubernetes API.
     pub kubernetes: Kubernetes,
-    /// dcgm-exporter.
-    pub dcgm: Dcgm,
+    /// dcgm-exporter: the section belongs to the source, its contradictions are found here.
+    #[serde(deserialize_with = "value::dcgm")]
+    pub dcgm: DcgmConfig,
 }
 
 /// The Kubernetes API as a source.
@@ -133,27 +134,7 @@ pub struct Kubernetes {
     pub enabled: KubernetesMode,
 }
 
-/// dcgm-exporter as a source.
-///
-/// How its HTTP client authenticates and trusts is the source's own type: it becomes one more
-/// field here (`pub http: …`), and the file's reader needs to know nothing about it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dcgm {
-    /// The exporters, one by one.
-    pub targets: Vec<Target>,
-    /// How long a scrape may take. Default 10 s, or the cycle interval where that is shorter.
-    pub timeout: Option<Span>,
-}
-
 impl Config {
-    /// How long a scrape of a cluster's exporters may take.
-    #[must_use]
-    pub fn scrape_timeout(&self, cluster: &Cluster) -> Span {
-        let built_in = Span::seconds(10).min(self.cycle.interval);
-        cluster.dcgm.timeout.unwrap_or(built_in)
-    }
-
     /// Whether there is anything to look at.
     #[must_use]
     pub fn has_source(&self) -> bool {

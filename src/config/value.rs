@@ -1,12 +1,14 @@
 //! The values that a configuration can hold. Each is read the same way from the file and from
 //! the command line, and says what is allowed when it is given something else.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::snapshot::NodeName;
+use crate::source::dcgm::{DcgmConfig, MetricMapping, Target};
+use crate::source::read_only::HttpConfig;
 
 use super::decode::unknown;
 
@@ -23,7 +25,7 @@ macro_rules! from_text {
     )* };
 }
 
-from_text! { ListenAddress TelemetryPath ExternalUrl TargetUrl KubernetesMode LogLevel LogFormat }
+from_text! { ListenAddress TelemetryPath ExternalUrl KubernetesMode LogLevel LogFormat }
 
 /// Where to listen: `:9836` (every interface), `0.0.0.0:9836`, `[::1]:9836`, `localhost:9836`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +112,14 @@ impl Default for TelemetryPath {
 }
 
 /// The paths that are something else already; those that end in `/` with all that lies below.
-const TAKEN: [&str; 5] = ["/", "/healthz", "/readyz", "/api/", "/incidents/"];
+const TAKEN: [&str; 6] = [
+    "/",
+    "/healthz",
+    "/readyz",
+    "/style.css",
+    "/api/",
+    "/incidents/",
+];
 
 impl FromStr for TelemetryPath {
     type Err = String;
@@ -145,30 +154,6 @@ impl fmt::Display for TelemetryPath {
     }
 }
 
-/// Reads a URL of the web. Credentials have a place of their own, where they stay secret.
-fn web_url(text: &str, example: &str) -> Result<reqwest::Url, String> {
-    let want = format!("want a URL such as {example}");
-    let url = reqwest::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        let scheme = url.scheme();
-        return Err(format!(
-            "`{text}`: `{scheme}` is neither http nor https; {want}"
-        ));
-    }
-    // The text is not repeated where it holds a password.
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!(
-            "the URL holds credentials; they would show in pages and logs; {want}"
-        ));
-    }
-    if url.fragment().is_some() {
-        return Err(format!(
-            "`{text}`: a fragment (#…) means nothing here; {want}"
-        ));
-    }
-    Ok(url)
-}
-
 /// Under which URL people reach the pages, for links in alerts: without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalUrl(String);
@@ -185,11 +170,18 @@ impl FromStr for ExternalUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let example = "https://gpulens.example.org/lens";
-        let url = web_url(text, example)?;
-        if url.query().is_some() {
+        let want = "want a URL such as https://gpulens.example.org/lens";
+        let url = reqwest::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
+        // The text is not repeated where it holds a password.
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(format!("credentials would show in every link; {want}"));
+        }
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{text}` is neither http nor https; {want}"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
             return Err(format!(
-                "`{text}`: a query (?…) means nothing here; want a URL such as {example}"
+                "`{text}`: a query or fragment cannot have paths below it; {want}"
             ));
         }
         Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
@@ -202,69 +194,65 @@ impl fmt::Display for ExternalUrl {
     }
 }
 
-/// The URL of a dcgm-exporter. Without a path, `/metrics` is meant.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TargetUrl(String);
-
-impl TargetUrl {
-    /// The URL.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for TargetUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut url = web_url(text, "http://gpu-node-01:9400/metrics")?;
-        if url.path() == "/" && url.query().is_none() {
-            url.set_path("/metrics");
+/// Reads a target as a flag gives it: `URL[,node=NAME]`.
+pub fn target(text: &str) -> Result<Target, String> {
+    let (url, node) = match text.split_once(',') {
+        None => (text, None),
+        Some((url, rest)) => (url, Some(rest)),
+    };
+    match node.map(|rest| rest.strip_prefix("node=")) {
+        None => Target::parse(url, None),
+        Some(Some(name)) if !name.is_empty() && !name.contains([',', '=']) => {
+            Target::parse(url, Some(name))
         }
-        Ok(Self(url.to_string()))
+        // The text is not repeated: a URL may hold a password.
+        Some(_) => Err(
+            "want URL[,node=NAME], such as http://10.0.0.1:9400/metrics,node=gpu-node-01".into(),
+        ),
     }
 }
 
-impl fmt::Display for TargetUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// Reads the `dcgm` section without holding its parts against each other: the source's own
+/// reading does, but knows no place inside of the section.
+pub(super) fn dcgm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DcgmConfig, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Section {
+        targets: Vec<Target>,
+        http: HttpConfig,
+        metrics: BTreeMap<String, MetricMapping>,
+        concurrency: usize,
     }
-}
 
-/// A dcgm-exporter to scrape.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// Its URL.
-    pub url: TargetUrl,
-    /// The node whose GPUs it tells about, where the exporter's own label is not to be trusted.
-    #[serde(default)]
-    pub node: Option<NodeName>,
-}
-
-impl FromStr for Target {
-    type Err = String;
-
-    /// `URL[,node=NAME]`
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (url, rest) = match text.split_once(',') {
-            None => (text, None),
-            Some((url, rest)) => (url, Some(rest)),
-        };
-        let url = url.parse()?;
-        let node = match rest.map(|rest| rest.strip_prefix("node=")) {
-            None => None,
-            Some(Some(name)) if !name.is_empty() && !name.contains([',', '=']) => Some(name.into()),
-            Some(_) => {
-                return Err(format!(
-                    "`{text}`: want URL[,node=NAME], such as \
-                     http://10.0.0.1:9400/metrics,node=gpu-node-01"
-                ));
+    impl Default for Section {
+        fn default() -> Self {
+            let DcgmConfig {
+                targets,
+                http,
+                metrics,
+                concurrency,
+            } = DcgmConfig::default();
+            Self {
+                targets,
+                http,
+                metrics,
+                concurrency,
             }
-        };
-        Ok(Self { url, node })
+        }
     }
+
+    let Section {
+        targets,
+        http,
+        metrics,
+        concurrency,
+    } = Section::deserialize(deserializer)?;
+    Ok(DcgmConfig {
+        targets,
+        http,
+        metrics,
+        concurrency,
+    })
 }
 
 /// Whether the Kubernetes API is a source. This version has no such source yet, so that there
@@ -420,35 +408,26 @@ mod tests {
             ("a.example", Err("relative URL without a base")),
             ("ftp://a.example", Err("neither http nor https")),
             ("https://a.example/?x=1", Err("a query")),
+            ("https://a.example/#x", Err("a query or fragment")),
         ]);
-        table::<TargetUrl>(&[
-            ("http://n1:9400", Ok("http://n1:9400/metrics")),
-            ("http://n1:9400/other", Ok("http://n1:9400/other")),
-            ("HTTP://N1:9400/metrics", Ok("http://n1:9400/metrics")),
-            ("n1:9400", Err("neither http nor https")),
-            ("http://", Err("empty host")),
-            ("http://n1:94000", Err("port")),
-            ("http://n1/#x", Err("fragment")),
-        ]);
-        let error = "http://me:hunter2@n1:9400"
-            .parse::<TargetUrl>()
+        let error = "http://me:hunter2@n1"
+            .parse::<ExternalUrl>()
             .expect_err("credentials");
         assert!(!error.contains("hunter2"), "{error}");
     }
 
     #[test]
     fn targets() {
-        let target: Target = "http://10.0.0.1:9400/metrics,node=n1"
-            .parse()
-            .expect("good");
-        assert_eq!(target.node, Some("n1".into()));
+        let good = target("http://10.0.0.1:9400,node=n1").expect("good");
+        assert_eq!(good.node, Some("n1".into()));
+        assert_eq!(good.url.to_string(), "http://10.0.0.1:9400/metrics");
         for text in [
             "http://n1,",
             "http://n1,n2",
             "http://n1,node=",
             "http://n1,node=a,node=b",
         ] {
-            let error = text.parse::<Target>().expect_err(text);
+            let error = target(text).expect_err(text);
             assert!(error.contains("want URL[,node=NAME]"), "{error}");
         }
     }

@@ -163,6 +163,7 @@ fn an_empty_configuration_shows_what_to_give() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
     let targets = |lines: &str| format!("clusters:\n- dcgm:\n    targets:\n{lines}");
     let table: Vec<(String, &str)> = vec![
@@ -208,7 +209,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             "metrics: { per_gpu: 7 }".into(),
-            "1:21: metrics.per_gpu: this is integer `7`; want true or false",
+            "1:21: metrics.per_gpu: this is a number; want true or false",
         ),
         (
             "metrics: { max_incident_series: 0 }".into(),
@@ -228,7 +229,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             "rules:\n  health:\n    exclude: { nodes: 3 }".into(),
-            "3:23: rules.health.exclude.nodes: this is integer `3`; want a list",
+            "3:23: rules.health.exclude.nodes: this is a number; want a list",
         ),
         (
             "clusters: {}".into(),
@@ -251,20 +252,36 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
             "2:26: clusters[0].kubernetes.enabled: `auto`: the Kubernetes source comes with a later version",
         ),
         (
-            "clusters:\n- dcgm: { timeout: 16s }".into(),
-            "2:20: clusters[0].dcgm.timeout: 16s is out of range; want 1s to 15s",
+            "clusters:\n- dcgm: { http: { timeout: soon } }".into(),
+            "2:28: clusters[0].dcgm.http.timeout: `soon`",
+        ),
+        (
+            "clusters:\n- dcgm: { http: { tls: { cert_file: x } } }".into(),
+            "2:17: clusters[0].dcgm.http: tls.cert_file and tls.key_file belong together",
+        ),
+        (
+            "clusters:\n- dcgm: { http: { basic_auth: hunter2 } }".into(),
+            "2:31: clusters[0].dcgm.http.basic_auth: this is text; want a mapping",
+        ),
+        (
+            "clusters:\n- dcgm: { concurrency: 0 }".into(),
+            "2:9: clusters[0].dcgm: concurrency must be between 1 and 10000",
+        ),
+        (
+            "clusters:\n- dcgm: { metrics: { X: { signal: heat } } }".into(),
+            "2:35: clusters[0].dcgm.metrics.X.signal: `heat`",
         ),
         (
             targets("    - node: n1"),
             "4:7: clusters[0].dcgm.targets[0]: `url` is missing",
         ),
         (
-            targets("    - url: n1:9400"),
-            "4:12: clusters[0].dcgm.targets[0].url: `n1:9400`: `n1` is neither http nor https",
+            targets("    - url: ftp://n1:9400"),
+            "4:12: clusters[0].dcgm.targets[0].url: the scheme `ftp` is not http or https",
         ),
         (
             targets("    - url: http://u:hunter2@n1:9400"),
-            "4:12: clusters[0].dcgm.targets[0].url: the URL holds credentials",
+            "4:12: clusters[0].dcgm.targets[0].url: a user or password in a URL",
         ),
         (
             targets("    - url: http://n1\n    - url: http://n1"),
@@ -272,7 +289,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             targets("    - { url: http://n1, node: '' }"),
-            "4:31: clusters[0].dcgm.targets[0].node: want the name of a node",
+            "4:31: clusters[0].dcgm.targets[0].node: node must be a node's name",
         ),
         ("a: [1".into(), "not valid YAML"),
         ("log: {}\nlog: {}".into(), "2:1: not valid YAML"),

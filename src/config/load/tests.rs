@@ -32,7 +32,8 @@ clusters:
   - name: prod
     kubernetes: { enabled: off }
     dcgm:
-      timeout: 5s
+      http: { timeout: 5s, basic_auth: { username: me, password: hunter2 } }
+      metrics: { SITE_TEMP: { signal: core_temperature_celsius } }
       targets:
         - url: http://10.0.0.1:9400
           node: 1.10
@@ -45,10 +46,10 @@ clusters:
     assert_eq!(config.cycle.interval, Span::seconds(30));
     assert_eq!(config.clusters[0].dcgm.targets[0].node, Some("1.10".into()));
     assert_eq!(config.rules.health.exclude.nodes, ["n9"]);
-    assert_eq!(config.scrape_timeout(&config.clusters[0]), Span::seconds(5));
+    assert_eq!(config.clusters[0].dcgm.http.timeout, Span::seconds(5));
     assert_eq!(
-        config.scrape_timeout(&config.clusters[1]),
-        Span::seconds(10)
+        config.clusters[1].dcgm,
+        crate::source::dcgm::DcgmConfig::default()
     );
     assert_eq!(of("").expect("empty"), Config::default());
     assert_eq!(of("# nothing\n---\n").expect("null"), Config::default());
@@ -67,7 +68,7 @@ clusters:
   - name: a
     dcgm:
       targets:
-        - url: nowhere
+        - url: ftp://nowhere
           node: n1
         - node: n2
         - url: http://n1:9400
@@ -81,7 +82,7 @@ wed: {}
         "configuration:5:3: web.listen_adress: unknown key `listen_adress`; did you mean `listen_address`? allowed: ",
         "configuration:6:19: web.telemetry_path: `metrics` is not a path",
         "configuration:7:15: log.level: unknown value `loud`; allowed: debug, error, info, trace, warn",
-        "configuration:12:16: clusters[0].dcgm.targets[0].url: `nowhere`",
+        "configuration:12:16: clusters[0].dcgm.targets[0].url: the scheme `ftp` is not http",
         "configuration:14:11: clusters[0].dcgm.targets[0]: `url` is missing",
         "configuration:18:1: wed: unknown key `wed`; did you mean `web`?",
         "configuration:17:11: clusters[1].name: `a` is the name of clusters[0] already",
@@ -100,7 +101,7 @@ wed: {}
 fn flags_win_and_describe_one_cluster() {
     let flags = || Overrides {
         interval: Some(Span::seconds(5)),
-        targets: vec!["http://n2:9400".parse().expect("target")],
+        targets: vec![crate::config::target("http://n2:9400").expect("target")],
         ..Overrides::default()
     };
     let one = "cycle: {interval: 60s}\nclusters:\n- name: a\n  dcgm: {targets: [{url: 'http://n1:9400'}]}\n";
@@ -108,7 +109,6 @@ fn flags_win_and_describe_one_cluster() {
     assert_eq!(config.cycle.interval, Span::seconds(5));
     assert_eq!(config.clusters[0].name, "a".into());
     assert_eq!(config.clusters[0].dcgm.targets, flags().targets);
-    assert_eq!(config.scrape_timeout(&config.clusters[0]), Span::seconds(5));
 
     let problems = with("clusters: [{name: a}, {name: b}]", flags()).expect_err("two");
     assert_eq!(

@@ -1,0 +1,37 @@
+# The targets that people and continuous integration use. `make` alone lists them.
+
+CARGO ?= cargo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint fmt bench fixtures rules tools
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: ## serve the built-in clusters on http://localhost:9836/
+	$(CARGO) run --release --locked -- demo
+
+test: tools ## what CI runs: formatting, then every test; installs what tests need from Debian
+	$(CARGO) fmt --check
+	$(CARGO) test --locked
+
+lint: ## clippy, and cargo-deny where it is installed
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
+	else echo "lint: cargo-deny is not installed; licences and duplicates were not checked"; fi
+
+fmt: ## format the sources
+	$(CARGO) fmt
+
+bench: ## the benchmarks, each against something else in the same run
+	$(CARGO) bench --locked
+
+fixtures: ## write the recordings under fixtures/ anew
+	$(CARGO) run --quiet --locked --example fixtures
+
+rules: ## write RULES.md anew from the rules
+	$(CARGO) run --quiet --locked -- rules --format=markdown > RULES.md.new
+	mv RULES.md.new RULES.md
+
+tools:
+	@scripts/test-tools
