@@ -1,0 +1,587 @@
+//! The server over real sockets.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpulens::cycle::ClusterView;
+use gpulens::publish::{PublishOptions, Publisher, Server, ServerOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::views::{self, cold, healthy, many, publisher, rich};
+
+/// Longer than anything here takes; a test that gets there has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) async fn serve(publisher: Arc<Publisher>, options: ServerOptions) -> Server {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    Server::bind(any, publisher, options)
+        .await
+        .expect("a free port")
+}
+
+async fn with(views: impl IntoIterator<Item = ClusterView>) -> Server {
+    serve(publisher(views), ServerOptions::default()).await
+}
+
+/// An answer as it came.
+struct Reply {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().skip(1).find_map(|line| {
+            let (have, value) = line.split_once(": ")?;
+            have.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    fn json(&self) -> serde_json::Value {
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+}
+
+/// Sends bytes and reads one answer, with as much body as it says (`HEAD`: none).
+async fn exchange(stream: &mut TcpStream, request: &[u8]) -> Reply {
+    stream.write_all(request).await.expect("written");
+    answer(stream, !request.starts_with(b"HEAD")).await
+}
+
+async fn answer(stream: &mut TcpStream, with_body: bool) -> Reply {
+    timeout(PATIENCE, async {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("an answer"));
+        }
+        let head = String::from_utf8(head).expect("ASCII");
+        let status = head[9..12].parse().expect("a status");
+        let mut reply = Reply {
+            status,
+            head,
+            body: Vec::new(),
+        };
+        if with_body {
+            let length = reply
+                .header("content-length")
+                .map_or(0, |n| n.parse().expect("a number"));
+            reply.body.resize(length, 0);
+            stream.read_exact(&mut reply.body).await.expect("a body");
+        }
+        reply
+    })
+    .await
+    .expect("an answer in time")
+}
+
+async fn connect(server: &Server) -> TcpStream {
+    TcpStream::connect(server.local_addr())
+        .await
+        .expect("connected")
+}
+
+async fn ask(server: &Server, request_line: &str, headers: &str) -> Reply {
+    let request = format!("{request_line} HTTP/1.1\r\nHost: gpulens\r\n{headers}\r\n");
+    exchange(&mut connect(server).await, request.as_bytes()).await
+}
+
+async fn get(server: &Server, target: &str) -> Reply {
+    ask(server, &format!("GET {target}"), "").await
+}
+
+/// Whether the server closes the connection, now or soon.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut rest))
+        .await
+        .is_ok()
+}
+
+#[tokio::test]
+async fn metrics_in_the_format_and_coding_that_are_asked_for() {
+    let server = with([rich("prod")]).await;
+    let plain = get(&server, "/metrics").await;
+    assert_eq!(plain.status, 200);
+    assert_eq!(
+        plain.header("content-type"),
+        Some("text/plain; version=0.0.4; charset=utf-8")
+    );
+    assert_eq!(plain.header("vary"), Some("Accept, Accept-Encoding"));
+    assert_eq!(plain.header("server"), None);
+    let again = get(&server, "/metrics?x=1").await;
+    assert_eq!(plain.body, again.body, "two scrapes of one cycle");
+
+    let headers = "Accept: application/openmetrics-text;version=1.0.0\r\nAccept-Encoding: gzip\r\n";
+    let modern = ask(&server, "GET /metrics", headers).await;
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(modern.header("content-type"), Some(media));
+    assert_eq!(modern.header("content-encoding"), Some("gzip"));
+    let mut text = String::new();
+    let mut decoder = flate2::read::GzDecoder::new(&modern.body[..]);
+    std::io::Read::read_to_string(&mut decoder, &mut text).expect("gzip");
+    assert!(text.ends_with("# EOF\n"));
+    let refused = ask(&server, "GET /metrics", "Accept-Encoding: gzip;q=0\r\n").await;
+    assert_eq!(refused.header("content-encoding"), None);
+}
+
+#[tokio::test]
+async fn head_has_the_length_and_no_body() {
+    let server = with([rich("")]).await;
+    for path in ["/metrics", "/", "/api/v1/incidents", "/healthz", "/nothing"] {
+        let full = get(&server, path).await;
+        let mut stream = connect(&server).await;
+        let request = format!("HEAD {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let head = exchange(&mut stream, request.as_bytes()).await;
+        assert_eq!(
+            (head.status, head.header("content-length")),
+            (full.status, full.header("content-length"))
+        );
+        // The next answer begins where the first one ended: nothing came after its header.
+        let next = exchange(&mut stream, b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert_eq!(next.text(), "ok\n", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_get_and_head_are_allowed() {
+    let server = with([healthy("")]).await;
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
+        let reply = ask(&server, &format!("{method} /metrics"), "").await;
+        assert_eq!(
+            (reply.status, reply.header("allow")),
+            (405, Some("GET, HEAD")),
+            "{method}"
+        );
+        assert!(reply.text().starts_with("this service is read-only"));
+    }
+    for body in ["Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"] {
+        for (method, status) in [("GET", 413), ("POST", 405)] {
+            let mut stream = connect(&server).await;
+            let request = format!("{method} /metrics HTTP/1.1\r\nHost: a\r\n{body}\r\n");
+            let reply = exchange(&mut stream, request.as_bytes()).await;
+            assert_eq!(
+                (reply.status, reply.header("connection")),
+                (status, Some("close"))
+            );
+            assert!(is_closed(&mut stream).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn paths_are_matched_exactly() {
+    let server = with([healthy("")]).await;
+    for path in [
+        "//metrics",
+        "/metrics/",
+        "/Metrics",
+        "/%6detrics",
+        "/metrics%00",
+        "/./metrics",
+        "/x/../metrics",
+        "/..;/metrics",
+        "/metrics;x",
+        "/..%2f..%2fetc/passwd",
+        "/healthz/",
+        "/metric",
+        "/style.css/",
+        "/incidents",
+        "/debug/pprof",
+    ] {
+        let reply = get(&server, path).await;
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(
+            reply.text().starts_with("not found; there are / /metrics"),
+            "{path}"
+        );
+        assert_eq!(
+            reply.header("content-type"),
+            Some("text/plain; charset=utf-8")
+        );
+    }
+    for path in [
+        "/api/v1/incident",
+        "/api/v1/incidents/",
+        "/api/v1/incidents/..%2f",
+        "/api/",
+        "/api/v1/incidents/C6544F851928",
+    ] {
+        let reply = get(&server, path).await;
+        assert_eq!(
+            (reply.status, reply.json()["status"].as_str()),
+            (404, Some("error")),
+            "{path}"
+        );
+    }
+    // What a proxy sends is the same resource.
+    assert_eq!(
+        get(&server, "http://gpulens:9836/healthz").await.status,
+        200
+    );
+    let long = format!("/{}", "x".repeat(3000));
+    assert_eq!(get(&server, &long).await.status, 414);
+}
+
+#[tokio::test]
+async fn the_telemetry_path_can_be_set() {
+    let options = |path: &str| ServerOptions {
+        telemetry_path: path.to_owned(),
+        ..Default::default()
+    };
+    let server = serve(publisher([healthy("")]), options("/gpu-metrics")).await;
+    assert_eq!(get(&server, "/gpu-metrics").await.status, 200);
+    assert_eq!(get(&server, "/metrics").await.status, 404);
+    for path in [
+        "",
+        "metrics",
+        "/",
+        "/healthz",
+        "/api/v1/incidents",
+        "/a b",
+        "/m?x",
+    ] {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let error = Server::bind(any, publisher([]), options(path))
+            .await
+            .expect_err(path);
+        assert!(
+            error.to_string().contains("want a path such as /metrics"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn readiness_names_what_is_awaited() {
+    let publisher = Publisher::new(["a".into(), "b".into()], PublishOptions::default());
+    let publisher = Arc::new(publisher);
+    let server = serve(publisher.clone(), ServerOptions::default()).await;
+    let first = get(&server, "/readyz").await;
+    assert_eq!(first.status, 503);
+    assert!(
+        first
+            .text()
+            .contains("cluster a waits for its first cycle\nnot ready: cluster b")
+    );
+    assert_eq!(
+        get(&server, "/healthz").await.text(),
+        "ok\n",
+        "alive all the same"
+    );
+    publisher.replace(healthy("a"));
+    publisher.replace(cold("b"));
+    let second = get(&server, "/readyz").await;
+    assert_eq!(
+        second.text(),
+        "not ready: cluster b waits for the first answer of dcgm (1 of 3 targets)\n"
+    );
+    publisher.replace(healthy("b"));
+    assert_eq!(get(&server, "/readyz").await.status, 200);
+}
+
+#[tokio::test]
+async fn incidents_as_json() {
+    let server = with([rich("prod"), healthy("dev")]).await;
+    let open = get(&server, "/api/v1/incidents").await.json();
+    assert_eq!(open["status"], "success");
+    assert_eq!(open["data"]["total"], 4);
+    let worst = &open["data"]["incidents"][0];
+    assert_eq!(worst["cause"], "xid_79");
+    assert_eq!(worst["severity"], "critical");
+    assert_eq!(worst["evidence"], "strong");
+    assert_eq!(worst["start"], views::at(-300).to_string());
+    assert_eq!(worst["place"]["pod"], "");
+    for part in [
+        "facts",
+        "supporting",
+        "contradicting",
+        "missing",
+        "timeline",
+        "checklist",
+    ] {
+        assert!(worst[part].is_array(), "{part}");
+    }
+    let blind = get(
+        &server,
+        "/api/v1/incidents?rule=GPU-THERM-006&severity=warning",
+    )
+    .await
+    .json();
+    let blind = &blind["data"]["incidents"][0];
+    assert_eq!(
+        (&blind["evidence"], &blind["undecided"]),
+        (&"inconclusive".into(), &"blind".into())
+    );
+
+    for (query, total) in [
+        ("state=all", 5),
+        ("state=closed", 1),
+        ("cluster=dev", 0),
+        ("cause=xid_79", 1),
+        ("namespace=ml", 1),
+        ("node=n1", 3),
+        ("since=2030-01-01T00:00:00Z", 0),
+        ("since=0", 4),
+    ] {
+        let reply = get(&server, &format!("/api/v1/incidents?{query}"))
+            .await
+            .json();
+        assert_eq!(reply["data"]["total"], total, "{query}");
+    }
+    let closed = get(&server, "/api/v1/incidents?state=closed").await.json();
+    assert_eq!(closed["data"]["incidents"][0]["closed"]["how"], "resolved");
+    let limited = get(&server, "/api/v1/incidents?limit=1").await.json();
+    assert_eq!(
+        limited["data"]["incidents"].as_array().map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(limited["data"]["total"], 4);
+
+    let id = worst["id"].as_str().expect("an id");
+    let one = get(&server, &format!("/api/v1/incidents/{id}"))
+        .await
+        .json();
+    assert_eq!(&one["data"], worst);
+}
+
+#[tokio::test]
+async fn bad_queries_are_refused_and_named() {
+    let server = with([healthy("prod")]).await;
+    for (target, error) in [
+        (
+            "/api/v1/incidents?rules=x",
+            "unknown parameter `rules`; allowed: state, rule",
+        ),
+        (
+            "/api/v1/incidents?severity=bad",
+            "`severity` is `bad`; allowed: info, warning, critical",
+        ),
+        (
+            "/api/v1/sources?x=1",
+            "parameters are allowed on /api/v1/incidents only",
+        ),
+    ] {
+        let reply = get(&server, target).await;
+        assert_eq!(reply.status, 400, "{target}");
+        let json = reply.json();
+        assert_eq!(
+            (&json["status"], &json["errorType"]),
+            (&"error".into(), &"bad_data".into())
+        );
+        assert!(
+            json["error"].as_str().expect("text").starts_with(error),
+            "{json}"
+        );
+    }
+    assert_eq!(get(&server, "/?severity=bad").await.status, 400);
+}
+
+#[tokio::test]
+async fn sources_and_rules_as_json() {
+    let server = with([rich("prod")]).await;
+    let sources = get(&server, "/api/v1/sources").await.json();
+    let cluster = &sources["data"]["clusters"][0];
+    assert_eq!(cluster["sources"][0]["targets"][1]["state"], "down");
+    let rules = get(&server, "/api/v1/rules").await.json();
+    let rule = &rules["data"]["rules"][0];
+    assert_eq!(rule["id"], "GPU-HEALTH-002");
+    assert_eq!(rule["clusters"][0]["success"], true);
+    assert!(rule["thresholds"].is_array() && rule["specification"].is_string());
+}
+
+#[tokio::test]
+async fn pages_escape_and_allow_no_script() {
+    let server = with([rich("prod")]).await;
+    let page = get(&server, "/").await;
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.starts_with("default-src 'none'; style-src 'self'"));
+    let text = page.text();
+    assert!(!text.contains("<script") && !text.contains("style=\""));
+    assert!(text.contains("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;"));
+    assert!(text.contains("1 of 2 GPUs is unknown") && text.contains("with a finding"));
+    assert!(
+        get(&server, "/style.css")
+            .await
+            .text()
+            .contains("prefers-color-scheme")
+    );
+    let filtered = get(&server, "/?rule=GPU-HEALTH-002&namespace=none").await;
+    assert!(
+        filtered
+            .text()
+            .contains("No incident matches; 4 in all are open")
+    );
+
+    let calm = with([healthy("")]).await;
+    let text = get(&calm, "/").await;
+    assert!(
+        text.text()
+            .contains("No incident is open; 2 of 2 GPUs are observed.")
+    );
+    let starting = with([cold("")]).await;
+    let text = get(&starting, "/").await;
+    assert!(
+        text.text()
+            .contains("Starting: waiting for the first answer of dcgm")
+    );
+}
+
+#[tokio::test]
+async fn requests_in_a_row_are_answered_in_order() {
+    let server = with([healthy("")]).await;
+    let mut stream = connect(&server).await;
+    let one = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+    let row = one("/healthz") + &one("/nothing") + &one("/metrics");
+    stream.write_all(row.as_bytes()).await.expect("written");
+    for status in [200, 404, 200] {
+        assert_eq!(answer(&mut stream, true).await.status, status);
+    }
+    let closing = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    assert_eq!(exchange(&mut stream, closing).await.status, 200);
+    assert!(is_closed(&mut stream).await);
+    let mut old = connect(&server).await;
+    assert_eq!(
+        exchange(&mut old, b"GET /healthz HTTP/1.0\r\n\r\n")
+            .await
+            .text(),
+        "ok\n"
+    );
+    assert!(is_closed(&mut old).await);
+}
+
+#[tokio::test]
+async fn headers_that_are_too_large_or_broken_are_refused() {
+    let server = with([healthy("")]).await;
+    let large = format!("X: {}\r\n", "x".repeat(20_000));
+    assert_eq!(ask(&server, "GET /metrics", &large).await.status, 431);
+    let lots = "X: y\r\n".repeat(200);
+    assert_eq!(ask(&server, "GET /metrics", &lots).await.status, 431);
+    for nonsense in [
+        "\0\0\0\0\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET /metrics SPDY/9\r\n\r\n",
+        "\u{16}\u{3}\u{1}\r\n\r\n",
+    ] {
+        let mut stream = connect(&server).await;
+        assert_eq!(
+            exchange(&mut stream, nonsense.as_bytes()).await.status,
+            400,
+            "{nonsense:?}"
+        );
+        assert!(is_closed(&mut stream).await);
+    }
+    let broken = "Accept: ,;q=,\u{1}\r\nAccept-Encoding: ;;\r\n".replace('\u{1}', "\t");
+    assert_eq!(ask(&server, "GET /metrics", &broken).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_header_that_drips_in_is_cut_off_and_an_idle_client_is_not() {
+    let options = ServerOptions {
+        header_timeout: Duration::from_millis(300),
+        ..Default::default()
+    };
+    let server = serve(publisher([healthy("")]), options).await;
+    let mut slow = connect(&server).await;
+    let mut silent = connect(&server).await;
+    let mut idle = connect(&server).await;
+    let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(exchange(&mut idle, request).await.status, 200);
+    let drip = async {
+        for byte in b"GET /metrics HTTP/1.1\r\nHost: gpulens".iter().cycle() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            if slow.write_all(&[*byte]).await.is_err() {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, drip).await.expect("cut off");
+    assert!(is_closed(&mut silent).await);
+    // Between requests a client may rest for longer than a header may take.
+    assert_eq!(exchange(&mut idle, request).await.status, 200);
+}
+
+#[tokio::test]
+async fn idle_connections_do_not_keep_a_scrape_out() {
+    let options = ServerOptions {
+        max_connections: 16,
+        ..Default::default()
+    };
+    let server = serve(publisher([healthy("")]), options).await;
+    let mut idle = Vec::new();
+    for n in 0..400 {
+        let mut stream = connect(&server).await;
+        if n % 3 == 0 {
+            stream.write_all(b"GET /metr").await.expect("written");
+        }
+        idle.push(stream);
+        if n % 100 == 0 {
+            assert_eq!(get(&server, "/metrics").await.status, 200);
+        }
+    }
+    assert_eq!(get(&server, "/metrics").await.status, 200);
+    assert!(is_closed(&mut idle[0]).await, "the oldest gave way");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_that_do_not_read_delay_nobody_and_are_dropped() {
+    let options = ServerOptions {
+        max_connections: 8,
+        write_timeout: Duration::from_secs(2),
+        ..Default::default()
+    };
+    let mut view = healthy("");
+    view.open = many("", 3_000, gpulens::finding::Severity::Critical);
+    let server = serve(publisher([view]), options).await;
+    let body = get(&server, "/metrics").await.body.len();
+    // More than the kernel takes on behalf of a client that does not read.
+    let row = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1 + 32_000_000 / body);
+    let mut stuck = Vec::new();
+    for _ in 0..7 {
+        let mut stream = connect(&server).await;
+        stream.write_all(row.as_bytes()).await.expect("written");
+        stuck.push(stream);
+    }
+    let healthy = timeout(Duration::from_secs(10), get(&server, "/metrics")).await;
+    assert_eq!(healthy.expect("not delayed").body.len(), body);
+    // Dropped: what the kernel had taken ends before all was sent.
+    let mut rest = Vec::new();
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let first = &mut stuck[0];
+    let _ = timeout(PATIENCE, first.read_to_end(&mut rest))
+        .await
+        .expect("an end");
+    assert!(rest.len() < 32_000_000, "{}", rest.len());
+    // With every place taken by such readers, a new client still gets one.
+    for _ in 0..10 {
+        let mut stream = connect(&server).await;
+        stream.write_all(row.as_bytes()).await.expect("written");
+        stuck.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(get(&server, "/metrics").await.status, 200);
+}
+
+#[tokio::test]
+async fn stopping_ends_idle_clients_and_refuses_new_ones() {
+    let server = with([healthy("")]).await;
+    let addr = server.local_addr();
+    let mut idle = connect(&server).await;
+    let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(exchange(&mut idle, request).await.status, 200);
+    timeout(PATIENCE, server.shutdown()).await.expect("stopped");
+    assert!(is_closed(&mut idle).await);
+    assert!(TcpStream::connect(addr).await.is_err());
+}
