@@ -313,5 +313,8 @@ fn one_cluster_is_replaced_and_the_others_stay() {
         "a reader keeps the state it took"
     );
     assert_eq!(after.clusters[1].open.len(), 0);
-    assert!(std::ptr::eq(&*before.clusters[0], &*after.clusters[0]));
+    assert!(std::sync::Arc::ptr_eq(
+        &before.clusters[0],
+        &after.clusters[0]
+    ));
 }

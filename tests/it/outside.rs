@@ -146,7 +146,7 @@ impl Drop for Prometheus {
     }
 }
 
-/// Scrapes a target the way a ServiceMonitor has it: with the exporter's own pod as labels.
+/// Scrapes a target the way a `ServiceMonitor` has it: with the exporter's own pod as labels.
 fn prometheus(target: &str) -> Prometheus {
     let home = Scratch::new("prometheus");
     let config = home.0.join("prometheus.yml");
@@ -187,7 +187,8 @@ fn prometheus(target: &str) -> Prometheus {
 impl Prometheus {
     /// Asks until there is a result, for the samples of an instant query.
     async fn query(&self, query: &str) -> Vec<serde_json::Value> {
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let bytes: Vec<_> = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded = bytes.concat();
         let request =
             format!("GET /api/v1/query?query={encoded} HTTP/1.0\r\nHost: localhost\r\n\r\n");
         for _ in 0..120 {
