@@ -1,5 +1,6 @@
 //! Integration tests: one binary, one module a subject.
 
+mod api;
 mod clients;
 mod http;
 mod metrics;

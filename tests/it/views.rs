@@ -282,7 +282,12 @@ pub(crate) fn rich(cluster: &str) -> ClusterView {
         mean_utilization: Some(f64::NAN),
         pod: None,
     };
-    let dcgm = &mut view.sources[0];
+    trouble(&mut view.sources[0]);
+    view
+}
+
+/// Makes a source one that has had its errors.
+fn trouble(dcgm: &mut SourceStatus) {
     dcgm.errors.insert(ErrorKind::Timeout, 4);
     dcgm.rejected.insert("sentinel".to_owned(), 9);
     let mut down = target("n2", TargetState::Down);
@@ -291,7 +296,6 @@ pub(crate) fn rich(cluster: &str) -> ClusterView {
         message: "GET http://n2:9400/metrics: connection refused".to_owned(),
     });
     dcgm.targets.push(down);
-    view
 }
 
 /// A cluster whose sources are still being tried.
