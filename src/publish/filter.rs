@@ -83,6 +83,11 @@ impl Filter {
 
     fn set(&mut self, name: &str, value: String, published: &Published) -> Result<(), String> {
         let wants = |allowed: &str| format!("`{name}` is `{}`; allowed: {allowed}", shown(&value));
+        let one_of = |allowed: &[&str]| {
+            let known = allowed.contains(&value.as_str());
+            let value = known.then(|| Some(value.clone()));
+            value.ok_or_else(|| wants(&allowed.join(", ")))
+        };
         match name {
             "state" => {
                 self.state = match value.as_str() {
@@ -94,37 +99,18 @@ impl Filter {
             }
             "rule" => {
                 let ids: Vec<_> = rules::ALL.iter().map(|entry| entry.id.as_str()).collect();
-                if !ids.contains(&value.as_str()) {
-                    return Err(wants(&ids.join(", ")));
-                }
-                self.rule = Some(value);
+                self.rule = one_of(&ids)?;
             }
-            "cause" => {
-                let causes: Vec<_> = Cause::NAMED.iter().map(|cause| cause.as_str()).collect();
-                let xid = value.strip_prefix("xid_").map(str::parse::<u16>);
-                if !causes.iter().any(|cause| *cause == value) && !matches!(xid, Some(Ok(_))) {
-                    return Err(wants(&format!("xid_<code>, {}", causes.join(", "))));
-                }
-                self.cause = Some(value);
-            }
-            "severity" => {
-                if !Severity::ALL.iter().any(|have| have.as_str() == value) {
-                    return Err(wants(&Severity::ALL.map(Severity::as_str).join(", ")));
-                }
-                self.severity = Some(value);
-            }
+            "cause" => self.cause = Some(cause(&value).map_err(|allowed| wants(&allowed))?),
+            "severity" => self.severity = one_of(&Severity::ALL.map(Severity::as_str))?,
             "cluster" => {
                 let known = published.cycles.iter().map(|(name, _)| name.as_str());
-                let known: Vec<_> = known.collect();
-                if !known.contains(&value.as_str()) {
-                    return Err(wants(&known.join(", ")));
-                }
-                self.cluster = Some(value);
+                self.cluster = one_of(&known.collect::<Vec<_>>())?;
             }
             "since" => {
-                let at = time(&value)
-                    .ok_or_else(|| wants("2026-01-31T08:00:00Z, or seconds since 1970"))?;
-                self.since = Some(at);
+                let at = time(&value);
+                self.since =
+                    Some(at.ok_or_else(|| wants("2026-01-31T08:00:00Z, or seconds since 1970"))?);
             }
             "limit" => {
                 let limit = value
@@ -167,6 +153,18 @@ impl Filter {
             && is(&self.uuid, place.uuid)
             && self.since.is_none_or(|since| latest >= since)
     }
+}
+
+/// A cause's label, or what is allowed instead.
+fn cause(value: &str) -> Result<String, String> {
+    let named: Vec<_> = Cause::NAMED.iter().map(|cause| cause.as_str()).collect();
+    // The one spelling of a code: no sign, no leading zero.
+    let code = value.strip_prefix("xid_").map(str::parse::<u16>);
+    let is_xid = matches!(code, Some(Ok(code)) if Cause::Xid(code).as_str() == value);
+    if is_xid || named.iter().any(|cause| *cause == value) {
+        return Ok(value.to_owned());
+    }
+    Err(format!("xid_<code>, {}", named.join(", ")))
 }
 
 /// RFC 3339, or seconds since 1970 as Prometheus' API takes them.

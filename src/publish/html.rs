@@ -71,15 +71,15 @@ impl Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs().max(0);
         match seconds {
-            0..120 => write!(f, "{seconds}&nbsp;s"),
-            120..7_200 => write!(f, "{}&nbsp;min", seconds / 60),
+            0..120 => write!(f, "{seconds}\u{a0}s"),
+            120..7_200 => write!(f, "{}\u{a0}min", seconds / 60),
             7_200..172_800 => write!(
                 f,
-                "{}&nbsp;h {}&nbsp;min",
+                "{}\u{a0}h {}\u{a0}min",
                 seconds / 3_600,
                 seconds / 60 % 60
             ),
-            _ => write!(f, "{}&nbsp;d", seconds / 86_400),
+            _ => write!(f, "{}\u{a0}d", seconds / 86_400),
         }
     }
 }
@@ -109,11 +109,11 @@ mod tests {
             "<time datetime=\"2026-11-30T10:00:00Z\">2026-11-30 10:00:00&nbsp;UTC</time>"
         );
         for (seconds, want) in [
-            (-5, "0&nbsp;s"),
-            (119, "119&nbsp;s"),
-            (120, "2&nbsp;min"),
-            (7_500, "2&nbsp;h 5&nbsp;min"),
-            (172_800, "2&nbsp;d"),
+            (-5, "0\u{a0}s"),
+            (119, "119\u{a0}s"),
+            (120, "2\u{a0}min"),
+            (7_500, "2\u{a0}h 5\u{a0}min"),
+            (172_800, "2\u{a0}d"),
         ] {
             assert_eq!(Length(SignedDuration::from_secs(seconds)).to_string(), want);
         }

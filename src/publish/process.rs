@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Ticks a second in /proc/self/stat: USER_HZ, part of Linux' ABI on every platform we build for.
+/// Ticks a second in `/proc/self/stat`: `USER_HZ`, part of Linux' ABI on every platform we build for.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The process at one moment. `None` where the system does not tell.

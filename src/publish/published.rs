@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use hyper::body::Bytes;
 use jiff::Timestamp;
 
+use super::filter::Filter;
 use super::metrics::{self, Format};
 use super::negotiate::Coding;
 use super::{Process, page, response};
@@ -164,7 +165,7 @@ impl Published {
     /// The overview page without filters, made at most once.
     pub(super) fn overview(&self) -> Bytes {
         self.page
-            .get_or_init(|| page::overview(self, &Default::default()).into())
+            .get_or_init(|| page::overview(self, &Filter::default()).into())
             .clone()
     }
 }

@@ -187,15 +187,16 @@ impl Site {
         let coding = coding(request);
         let Ok(Ok(turn)) = timeout(PATIENCE, self.turns.clone().acquire_owned()).await else {
             let (status, error) = (StatusCode::SERVICE_UNAVAILABLE, "too many readers at once");
-            let mut answer = match request.uri().path().starts_with("/api/") {
-                true => json::failure(status, error),
-                false => text(status, error),
+            let mut answer = if request.uri().path().starts_with("/api/") {
+                json::failure(status, error)
+            } else {
+                text(status, error)
             };
             set(&mut answer, header::RETRY_AFTER, "1");
             return answer;
         };
         let published = self.publisher.load();
-        let made = spawn_blocking(move || {
+        let work = spawn_blocking(move || {
             let mut answer = make(&published);
             set(&mut answer, header::VARY, "Accept-Encoding");
             if coding == Coding::Gzip && answer.body().len() > WORTH_GZIP {
@@ -204,7 +205,7 @@ impl Site {
             }
             answer.map(|body| Bytes::from_owner(Held { body, _turn: turn }))
         });
-        made.await.unwrap_or_else(|_| failed())
+        work.await.unwrap_or_else(|_| failed())
     }
 }
 
@@ -256,9 +257,10 @@ fn ready(published: &Published) -> Answer {
     let mut lines = Vec::new();
     for (name, _) in &published.cycles {
         if let Some(what) = awaited(published, name) {
-            lines.push(match name.is_empty() {
-                true => format!("not ready: waiting for {what}"),
-                false => format!("not ready: cluster {name} waits for {what}"),
+            lines.push(if name.is_empty() {
+                format!("not ready: waiting for {what}")
+            } else {
+                format!("not ready: cluster {name} waits for {what}")
             });
         }
     }

@@ -56,7 +56,7 @@ impl Default for ServerOptions {
             telemetry_path: "/metrics".to_owned(),
             max_connections: 512,
             header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(180),
+            idle_timeout: Duration::from_mins(3),
             write_timeout: Duration::from_secs(30),
             max_header_bytes: 16 * 1024,
             max_target_bytes: 2048,

@@ -1,13 +1,19 @@
 //! Integration tests: one binary, one module a subject.
 
+mod api;
 mod cli;
+mod clients;
 mod dcgm_source;
 mod exposition;
 mod exposition_reference;
 mod fake_exporter;
 mod fixtures;
+mod http;
 mod layers;
+mod metrics;
+mod outside;
 mod read_only;
 mod recording;
 mod registry;
 mod simulator;
+mod views;

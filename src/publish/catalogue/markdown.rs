@@ -65,8 +65,8 @@ const SECTIONS: [(Section, &str, &str); 4] = [
     (
         Section::PerGpu,
         "Telemetry with its semantics repaired",
-        "Of a cluster, once all of its sources were tried, unless switched off \
-         (`--no-metrics.per-gpu`).",
+        "Of a cluster, once all of its sources were tried, unless \
+         `--metrics.per-gpu` is switched off.",
     ),
     (
         Section::Itself,

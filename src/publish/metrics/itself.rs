@@ -56,7 +56,7 @@ fn cycles(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         .iter()
         .map(|(cluster, cycles)| Buckets {
             cluster: cluster.as_str(),
-            buckets: cycles.buckets().collect(),
+            counts: cycles.buckets().collect(),
             sum: cycles.duration_sum,
         })
         .collect();

@@ -147,7 +147,7 @@ pub(super) struct Buckets<'a> {
     /// The cluster's name, empty where it has none.
     pub cluster: &'a str,
     /// Upper bound and observations of each bucket; the last bound is infinite.
-    pub buckets: Vec<(f64, u64)>,
+    pub counts: Vec<(f64, u64)>,
     /// Sum of all observations.
     pub sum: f64,
 }
@@ -168,10 +168,10 @@ pub(super) fn histograms(
                 names: &[],
                 values: &[],
             };
-            let count = row.buckets.iter().map(|(_, count)| count).sum();
+            let count = row.counts.iter().map(|(_, count)| count).sum();
             metric
                 .encode_family(&labels)?
-                .encode_histogram::<NoLabelSet>(row.sum, count, &row.buckets, None)?;
+                .encode_histogram::<NoLabelSet>(row.sum, count, &row.counts, None)?;
         }
         Ok(())
     })

@@ -2,20 +2,22 @@
 //!
 //! Links are relative, so that the page works behind a proxy that puts it under a path.
 
+mod sources;
+
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use jiff::Timestamp;
 
 use super::build::BUILD;
-use super::filter::Filter;
+use super::filter::{Filter, State};
 use super::html::{Length, Query, Text, Time};
 use super::json::chosen;
 use super::published::{Published, awaited};
 use crate::cycle::ClusterView;
-use crate::finding::{RuleId, Severity, Subject};
+use crate::finding::{RuleId, Subject};
 use crate::incident::Incident;
-use crate::snapshot::{ClusterName, ListState, SourceState, SourceStatus, TargetState};
+use crate::snapshot::ClusterName;
 
 /// The style sheet's path.
 pub(super) const STYLE_PATH: &str = "/style.css";
@@ -24,8 +26,6 @@ pub(super) const STYLE: &str = include_str!("style.css");
 
 /// Rows of a table: what needs attention comes first, the rest is in the API.
 const MOST_ROWS: usize = 200;
-/// Targets shown one by one.
-const MOST_TARGETS: usize = 20;
 
 /// The page. Writing to a string cannot fail.
 pub(super) fn overview(published: &Published, filter: &Filter) -> String {
@@ -78,8 +78,9 @@ fn navigation(out: &mut String, published: &Published) -> fmt::Result {
     }
     out.push_str("<nav aria-label=\"Clusters\"><ul>\n");
     for (at, (name, _)) in published.cycles.iter().enumerate() {
-        let open = published.cluster(name).map_or(0, |view| view.open.len());
-        write!(out, "<li><a href=\"#c{at}\">{}</a>", Text(title(name)))?;
+        let view = published.cluster(name).filter(|view| view.warm);
+        let open = view.map_or(0, |view| view.open.len());
+        write!(out, "<li><a href=\"./#c{at}\">{}</a>", Text(title(name)))?;
         if open > 0 {
             write!(out, " ({open})")?;
         }
@@ -131,7 +132,7 @@ fn cluster(
             fleet(out, view)?;
             incidents(out, published, view, filter)?;
         }
-        sources(out, view)?;
+        sources::write(out, view)?;
     }
     out.push_str("</section>\n");
     Ok(())
@@ -151,11 +152,14 @@ fn fleet(out: &mut String, view: &ClusterView) -> fmt::Result {
     }
     out.push_str("</ul>\n");
     if fleet.unknown > 0 {
-        let are = if fleet.unknown == 1 { "is" } else { "are" };
+        let (are, they_are) = match fleet.unknown {
+            1 => ("is", "it is"),
+            _ => ("are", "they are"),
+        };
         writeln!(
             out,
             "<p class=\"banner\"><strong>{} of {} {are} unknown.</strong> No reading of the \
-             present has arrived; nothing here says that they are healthy.</p>",
+             present has arrived; nothing here says that {they_are} healthy.</p>",
             fleet.unknown,
             gpus(all)
         )?;
@@ -184,7 +188,12 @@ fn incidents(
     view: &ClusterView,
     filter: &Filter,
 ) -> fmt::Result {
-    out.push_str("<h3>Open incidents</h3>\n");
+    let heading = match filter.state {
+        State::Open => "Open incidents",
+        State::Closed => "Closed incidents",
+        State::All => "Open and closed incidents",
+    };
+    writeln!(out, "<h3>{heading}</h3>")?;
     let here = chosen(published, filter).filter(|(of, _)| of.cluster == view.cluster);
     let rows: Vec<&Incident> = here.map(|(_, incident)| &**incident).collect();
     let fleet = view.fleet;
@@ -222,9 +231,10 @@ fn incidents(
 }
 
 fn cluster_query(name: &ClusterName) -> String {
-    match name.is_empty() {
-        true => String::new(),
-        false => format!("cluster={}&amp;", Query(name.as_str())),
+    if name.is_empty() {
+        String::new()
+    } else {
+        format!("cluster={}&amp;", Query(name.as_str()))
     }
 }
 
@@ -256,7 +266,7 @@ fn row(out: &mut String, now: Timestamp, incident: &Incident) -> fmt::Result {
     }
     writeln!(
         out,
-        "</td><td class=\"when\" data-name=\"Since\">{}<br><span class=\"soft\">{} long</span></td></tr>",
+        "</td><td class=\"when\" data-name=\"Since\">{}<br><span class=\"soft\">for {}</span></td></tr>",
         Time(incident.started),
         Length(now.duration_since(incident.started))
     )
@@ -319,146 +329,3 @@ fn undecided(out: &mut String, view: &ClusterView) -> fmt::Result {
     out.push_str(".</p>\n");
     Ok(())
 }
-
-fn sources(out: &mut String, view: &ClusterView) -> fmt::Result {
-    out.push_str("<h3>Sources</h3>\n");
-    if view.sources.is_empty() {
-        out.push_str("<p>No source is configured.</p>\n");
-        return Ok(());
-    }
-    out.push_str(
-        "<table>\n<thead><tr><th scope=\"col\">State</th><th scope=\"col\">Source</th>\
-         <th scope=\"col\">What it says</th><th scope=\"col\">Last answer</th></tr></thead>\n<tbody>\n",
-    );
-    for source in &view.sources {
-        let state = match source.state {
-            SourceState::Pending => "pending",
-            SourceState::Up => "up",
-            SourceState::Down => "down",
-        };
-        let says = says(source);
-        let error = source.error.as_ref().map(|error| error.message.as_str());
-        source_row(
-            out,
-            view.now,
-            (state, source.id.as_str(), &says),
-            error,
-            source.last_success,
-        )?;
-        targets(out, view.now, source)?;
-    }
-    out.push_str("</tbody>\n</table>\n");
-    Ok(())
-}
-
-/// What there is to say of a source as a whole.
-fn says(source: &SourceStatus) -> String {
-    let mut says = Vec::new();
-    if !source.targets.is_empty() {
-        let up = source
-            .targets
-            .iter()
-            .filter(|t| t.state == TargetState::Up)
-            .count();
-        let gpus_of: u64 = source.targets.iter().map(|t| u64::from(t.gpus)).sum();
-        let targets = match source.targets.len() {
-            1 => "1 target answers".to_owned(),
-            targets => format!("{targets} targets answer"),
-        };
-        says.push(format!("{up} of {targets}; {} named", gpus(gpus_of)));
-    }
-    if let Some(lists) = source.lists {
-        for (name, list) in [
-            ("nodes", lists.nodes),
-            ("pods", lists.pods),
-            ("events", lists.events),
-        ] {
-            says.push(format!(
-                "{name} {}",
-                match list {
-                    ListState::NotConfigured => "not asked for",
-                    ListState::Pending => "not yet listed",
-                    ListState::Failed => "refused or failed",
-                    ListState::Synced(_) => "in sync",
-                }
-            ));
-        }
-    }
-    says.join(", ")
-}
-
-/// Targets one by one: those that do not answer first, the rest up to a number.
-fn targets(out: &mut String, now: Timestamp, source: &SourceStatus) -> fmt::Result {
-    let mut targets: Vec<_> = source.targets.iter().collect();
-    targets.sort_by_key(|target| match (target.state, target.empty_since) {
-        (TargetState::Down, _) => 0,
-        (TargetState::Pending, _) => 1,
-        (TargetState::Up, Some(_)) => 2,
-        (TargetState::Up, None) => 3,
-    });
-    for target in targets.iter().take(MOST_TARGETS) {
-        let mut says = match (target.state, target.gpus) {
-            (TargetState::Up, gpu) => gpus(u64::from(gpu)).into_owned(),
-            _ => String::new(),
-        };
-        if let Some(node) = &target.node {
-            says = format!(
-                "node {node}{}{says}",
-                if says.is_empty() { "" } else { ", " }
-            );
-        }
-        if target.rolling_out {
-            says.push_str(", being rolled out");
-        }
-        for note in &target.notes {
-            says.push_str("; ");
-            says.push_str(note);
-        }
-        let error = target.error.as_ref().map(|error| error.message.as_str());
-        let row = (target.state.as_str(), &*target.url, says.as_str());
-        source_row(out, now, row, error, target.last_success)?;
-    }
-    if targets.len() > MOST_TARGETS {
-        writeln!(
-            out,
-            "<tr><td></td><td colspan=\"3\">{} more targets in \
-             <a href=\"api/v1/sources\">the JSON list</a></td></tr>",
-            targets.len() - MOST_TARGETS
-        )?;
-    }
-    Ok(())
-}
-
-fn source_row(
-    out: &mut String,
-    now: Timestamp,
-    (state, name, says): (&str, &str, &str),
-    error: Option<&str>,
-    last: Option<Timestamp>,
-) -> fmt::Result {
-    write!(
-        out,
-        "<tr><td><span class=\"mark {state}\">{state}</span></td><th scope=\"row\">{}</th><td>{}",
-        Text(name),
-        Text(says)
-    )?;
-    if let Some(error) = error {
-        let gap = if says.is_empty() { "" } else { "<br>" };
-        write!(out, "{gap}{}", Text(error))?;
-    }
-    out.push_str("</td><td class=\"when\" data-name=\"Last answer\">");
-    match last {
-        Some(at) => writeln!(
-            out,
-            "{}<br><span class=\"soft\">{} before</span></td></tr>",
-            Time(at),
-            Length(now.duration_since(at))
-        ),
-        None => out.write_str("never</td></tr>\n"),
-    }
-}
-
-const _: () = assert!(
-    Severity::ALL.len() == 3,
-    "the style sheet has a colour a severity"
-);
