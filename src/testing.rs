@@ -147,6 +147,7 @@ impl Cluster {
             node: Some(node.into()),
             phase: PodPhase::Running,
             created: at(-7200),
+            started: Some(at(-7200)),
             deleting: None,
             owner: None,
             gpu_requests: BTreeMap::from([("nvidia.com/gpu".into(), gpus)]),

@@ -171,6 +171,9 @@ pub struct Pod {
     pub phase: PodPhase,
     /// When it was created.
     pub created: Timestamp,
+    /// When the kubelet took it up (`status.startTime`): it may have waited long before.
+    #[serde(default)]
+    pub started: Option<Timestamp>,
     /// When its deletion was asked for.
     #[serde(default)]
     pub deleting: Option<Timestamp>,
