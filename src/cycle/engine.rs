@@ -9,10 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::{ClusterView, Zero, rows};
 use crate::finding::{Judgement, RuleId, Severity};
 use crate::history::History;
-use crate::history::shift::moved;
 use crate::incident::{self, Closing, Incident, Open, Transition, fold};
 use crate::rules::{Judged, RuleConfig, RuleSet, judge_all};
-use crate::snapshot::{Batch, ClusterName, ClusterSnapshot, Limits, Signal, SourceId, Span};
+use crate::snapshot::{Batch, ClusterName, ClusterSnapshot, Limits, Signal, SourceId, Span, moved};
 
 /// How long a closed incident shows 0 before its series ends.
 const ZERO_SHOWN: SignedDuration = SignedDuration::from_mins(15);

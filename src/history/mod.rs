@@ -8,7 +8,7 @@
 mod boards;
 mod nodes;
 mod series;
-pub(crate) mod shift;
+mod shift;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -10,12 +10,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::History;
-use crate::snapshot::{Entity, NodeTrack, SourceStatus, TargetStatus, Tip, Track};
-
-/// Moves a time; at the ends of time it stays.
-pub(crate) fn moved(at: Timestamp, by: SignedDuration) -> Timestamp {
-    at.checked_add(by).unwrap_or(at)
-}
+use crate::snapshot::{Entity, NodeTrack, Tip, Track, moved};
 
 fn shift(at: &mut Timestamp, by: SignedDuration) {
     *at = moved(*at, by);
@@ -43,28 +38,9 @@ impl History {
             node_track(Arc::make_mut(node), by);
         }
         for status in self.sources.values_mut() {
-            source(status, by);
+            status.shift(by);
         }
     }
-}
-
-/// Moves a source's own times.
-pub(crate) fn source(status: &mut SourceStatus, by: SignedDuration) {
-    shift(&mut status.since, by);
-    shift_some(&mut status.last_attempt, by);
-    shift_some(&mut status.last_success, by);
-    status
-        .targets
-        .iter_mut()
-        .for_each(|status| target(status, by));
-}
-
-/// Moves a target's own times.
-pub(crate) fn target(status: &mut TargetStatus, by: SignedDuration) {
-    shift(&mut status.since, by);
-    shift_some(&mut status.last_attempt, by);
-    shift_some(&mut status.last_success, by);
-    shift_some(&mut status.empty_since, by);
 }
 
 fn entity(entity: &mut Entity, by: SignedDuration) {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::finding::{
     Finding, Grade, IncidentId, Judgement, Key, Reason, Severity, Subject, Verdict,
 };
-use crate::snapshot::{ClusterSnapshot, NodeName, SourceId};
+use crate::snapshot::{ClusterSnapshot, NodeName, SourceId, moved};
 
 /// One incident: a subject's trouble under one rule, from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,16 +193,16 @@ pub(crate) fn shift(incident: &mut Incident, by: SignedDuration) {
         &mut incident.started,
         &mut incident.last_fired,
     ] {
-        *at = at.checked_add(by).unwrap_or(*at);
+        *at = moved(*at, by);
     }
     for at in [&mut incident.clear_since, &mut incident.milder_since]
         .into_iter()
         .flatten()
     {
-        *at = at.checked_add(by).unwrap_or(*at);
+        *at = moved(*at, by);
     }
     if let Some(closed) = &mut incident.closed {
-        closed.at = closed.at.checked_add(by).unwrap_or(closed.at);
+        closed.at = moved(closed.at, by);
     }
 }
 

@@ -74,3 +74,9 @@ pub struct ClusterSnapshot {
     /// Thresholds that several rooms share.
     pub limits: Limits,
 }
+
+/// A time moved by a length of time; at the ends of time it stays.
+#[must_use]
+pub fn moved(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.checked_add(by).unwrap_or(at)
+}

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Completeness, NodeName};
+use super::{Completeness, NodeName, moved};
 
 /// The kinds of source; a cluster has each at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -237,7 +237,32 @@ pub struct SourceStatus {
     pub duration_seconds: f64,
 }
 
+impl TargetStatus {
+    /// Moves its own times along with a clock that was set.
+    pub fn shift(&mut self, by: SignedDuration) {
+        self.since = moved(self.since, by);
+        for at in [
+            &mut self.last_attempt,
+            &mut self.last_success,
+            &mut self.empty_since,
+        ] {
+            *at = at.map(|at| moved(at, by));
+        }
+    }
+}
+
 impl SourceStatus {
+    /// Moves its own times along with a clock that was set.
+    pub fn shift(&mut self, by: SignedDuration) {
+        self.since = moved(self.since, by);
+        for at in [&mut self.last_attempt, &mut self.last_success] {
+            *at = at.map(|at| moved(at, by));
+        }
+        for target in &mut self.targets {
+            target.shift(by);
+        }
+    }
+
     /// Whether everything was tried once, with whatever outcome.
     #[must_use]
     pub fn is_tried(&self) -> bool {

@@ -33,7 +33,8 @@ fn config(urls: &[String]) -> DcgmConfig {
 
 fn start(config: &DcgmConfig, interval_millis: u64) -> DcgmSource {
     install_crypto();
-    DcgmSource::start(config, Duration::from_millis(interval_millis)).expect("a source")
+    let clock = std::sync::Arc::default();
+    DcgmSource::start(config, Duration::from_millis(interval_millis), clock).expect("a source")
 }
 
 /// Takes until the status is as wanted; all observations on the way, and the last status.

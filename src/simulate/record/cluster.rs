@@ -88,6 +88,8 @@ impl Fleet {
             node: work.node.clone(),
             phase: self.phase(work),
             created: work.created_before(self.now),
+            // Nothing queues in these fleets: a bound pod was taken up when it was made.
+            started: work.node.as_ref().map(|_| work.created_before(self.now)),
             deleting: None,
             owner: work.owner.clone(),
             gpu_requests: pieces(i64::from(work.request)),

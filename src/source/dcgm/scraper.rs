@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
@@ -12,7 +13,7 @@ use super::config::DcgmConfig;
 use super::decode::{DecodeLimits, Decoder, Names};
 use super::target::{Endpoint, Schedule, scrape};
 use super::view::View;
-use crate::clock::{self, Stopwatch};
+use crate::clock::{Clock, Stopwatch};
 use crate::snapshot::{Batch, NodeName};
 use crate::source::read_only::{ReadOnlyClient, SetupError, SourceUrl};
 
@@ -30,6 +31,7 @@ struct Shared {
     slots: Semaphore,
     interval: Duration,
     running: Stopwatch,
+    clock: Arc<Clock>,
     view: Mutex<View>,
 }
 
@@ -43,7 +45,11 @@ struct Tasks {
 impl DcgmSource {
     /// Begins to scrape the configured targets, each once within 2 s and then once an interval,
     /// spread over it. Must be called within a tokio runtime.
-    pub fn start(config: &DcgmConfig, interval: Duration) -> Result<Self, SetupError> {
+    pub fn start(
+        config: &DcgmConfig,
+        interval: Duration,
+        clock: Arc<Clock>,
+    ) -> Result<Self, SetupError> {
         // Below that, waiting would be most of what we do.
         let interval = interval.max(Duration::from_millis(10));
         let client = ReadOnlyClient::new(&config.http)?.with_deadline_at_most(interval);
@@ -54,7 +60,8 @@ impl DcgmSource {
                 slots: Semaphore::new(config.concurrency.max(1)),
                 interval,
                 running: Stopwatch::start(),
-                view: Mutex::new(View::new(clock::now())),
+                view: Mutex::new(View::new(clock.now())),
+                clock,
             }),
             tasks: Mutex::default(),
         };
@@ -85,7 +92,7 @@ impl DcgmSource {
         while tasks.set.try_join_next().is_some() {}
         for (url, endpoint) in wanted {
             let address = endpoint.url.clone();
-            view.set(endpoint, clock::now());
+            view.set(endpoint, self.shared.clock.now());
             if !tasks.by_url.contains_key(&url) {
                 let task = Arc::clone(&self.shared).watch(address);
                 let task = tasks.set.spawn(task);
@@ -105,6 +112,11 @@ impl DcgmSource {
     #[must_use]
     pub fn take(&self) -> Batch {
         self.shared.view().take()
+    }
+
+    /// Moves every time along with a clock that was set.
+    pub fn shift(&self, by: SignedDuration) {
+        self.shared.view().shift(by);
     }
 
     /// Ends all scrapes and waits until they have ended.
@@ -133,7 +145,13 @@ impl Shared {
             let Some(origin) = origin else {
                 return;
             };
-            let scrape = scrape(&self.client, &self.slots, &mut decoder, &url, &origin).await;
+            let Self {
+                client,
+                slots,
+                clock,
+                ..
+            } = &*self;
+            let scrape = scrape(client, slots, clock, &mut decoder, &url, &origin).await;
             self.view().record(url.shown(), scrape);
             sleep(schedule.next(began, self.running.elapsed())).await;
         }

@@ -9,7 +9,7 @@ use super::config::Target;
 use super::decode::{Body, Decoded, Decoder};
 use super::identity::Origin;
 use super::view::Scrape;
-use crate::clock::{self, Stopwatch};
+use crate::clock::{Clock, Stopwatch};
 use crate::snapshot::{ErrorKind, NodeAttribution, NodeName, PodRef, SourceError};
 use crate::source::read_only::{Answer, ReadOnlyClient, SourceUrl};
 
@@ -91,13 +91,14 @@ impl Schedule {
 pub(super) async fn scrape(
     client: &ReadOnlyClient,
     slots: &Semaphore,
+    clock: &Clock,
     decoder: &mut Decoder,
     url: &SourceUrl,
     origin: &Origin,
 ) -> Scrape {
     // The semaphore is never closed; were it, the scrape would go on without a slot.
     let slot = slots.acquire().await.ok();
-    let at = clock::now();
+    let at = clock.now();
     let stopwatch = Stopwatch::start();
     let answer = without_blocking(slot, client.get(url, ACCEPT)).await;
     let took = stopwatch.elapsed();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::decode::Decoded;
 use super::identity::Origin;
@@ -13,7 +13,7 @@ use super::rejected::{self, Counts};
 use super::target::Endpoint;
 use crate::snapshot::{
     Batch, ErrorKind, GpuObservation, GpuUuid, NodeName, Observation, SourceError, SourceId,
-    SourceState, SourceStatus, TargetState, TargetStatus,
+    SourceState, SourceStatus, TargetState, TargetStatus, moved,
 };
 
 /// Scrapes of a target that are kept until they are taken; of more, the oldest are dropped.
@@ -143,6 +143,17 @@ impl View {
         status.error = scrape.error;
         self.claims.replace(url, &row.boards, &boards);
         row.boards = boards;
+    }
+
+    /// Moves every time along with a clock that was set.
+    pub(super) fn shift(&mut self, by: SignedDuration) {
+        self.since = moved(self.since, by);
+        for row in self.rows.values_mut() {
+            row.status.shift(by);
+            for observation in row.untaken.iter_mut().flatten() {
+                observation.at = moved(observation.at, by);
+            }
+        }
     }
 
     /// Everything since the last time, and how the source is doing.
