@@ -173,3 +173,20 @@ fn what_is_not_exported_is_neither_frozen_nor_moving() {
         );
     }
 }
+
+/// A history that began five minutes ago has not seen what fired before, nor that it is over.
+#[test]
+fn a_short_history_proves_no_movement() {
+    let snapshot = Cluster::new()
+        .gpu("GPU-1", "n1", |b| {
+            moving(b, -300, -30).steady(Signal::PowerUsage, -300, 70.0);
+        })
+        .snapshot();
+    let judgements = judge(&snapshot);
+    for subject in [node("n1"), gpu("n1", "GPU-1")] {
+        assert_eq!(
+            word(&judgements, &subject, Cause::TelemetryFrozen),
+            "undecided"
+        );
+    }
+}
