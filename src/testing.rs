@@ -93,6 +93,12 @@ impl Cluster {
         self
     }
 
+    /// Takes a node's target away; what it told stays.
+    pub(crate) fn without_target(mut self, node: &str) -> Self {
+        self.targets.remove(&format!("http://{node}:9400/metrics"));
+        self
+    }
+
     /// A node with `gpus` allocatable and of capacity, as the API tells it now, and its history:
     /// `(seconds, allocatable)`.
     pub(crate) fn node(
@@ -129,6 +135,21 @@ impl Cluster {
         self.inventory
             .nodes
             .insert(node.name.clone(), Arc::new(node));
+        self
+    }
+
+    /// What a node's capacity was over time: `(seconds, gpus)`.
+    pub(crate) fn capacity(mut self, name: &str, history: &[(i64, i64)]) -> Self {
+        for (seconds, gpus) in history {
+            self.observations.push(Observation::Node(NodeObservation {
+                at: at(*seconds),
+                node: name.into(),
+                allocatable: Vec::new(),
+                capacity: vec![("nvidia.com/gpu".into(), *gpus as f64)],
+                unschedulable: None,
+                boot_id: None,
+            }));
+        }
         self
     }
 

@@ -1,6 +1,6 @@
 //! Boards and their MIG instances: filing their readings, and the view of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -188,9 +188,15 @@ fn hold(holds: &mut Vec<Hold>, holder: &Holder, at: Timestamp, filing: &Filing<'
     }
 }
 
-/// Every board as it is known at `now`, sorted by UUID.
-pub(super) fn view(boards: &BTreeMap<GpuUuid, Board>, now: Timestamp, limits: &Limits) -> Vec<Gpu> {
-    let newest = newest_by_target(boards);
+/// Every board as it is known at `now`, sorted by UUID. `targets` are the URLs of the present
+/// targets.
+pub(super) fn view(
+    boards: &BTreeMap<GpuUuid, Board>,
+    targets: &BTreeSet<&str>,
+    now: Timestamp,
+    limits: &Limits,
+) -> Vec<Gpu> {
+    let newest = Newest::new(boards, targets);
     let replaced = replacements(boards);
     boards
         .iter()
@@ -219,16 +225,46 @@ pub(super) fn view(boards: &BTreeMap<GpuUuid, Board>, now: Timestamp, limits: &L
         .collect()
 }
 
-/// The newest time at which any board of each target was named.
-fn newest_by_target(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<Arc<str>, Timestamp> {
-    let mut newest = BTreeMap::new();
-    for board in boards.values() {
-        if let Some(target) = &board.identity.1.target {
-            let seen = newest.entry(target.clone()).or_insert(Timestamp::MIN);
-            *seen = board.last_seen().max(*seen);
+/// When boards were last named, by who names them.
+struct Newest<'a> {
+    targets: &'a BTreeSet<&'a str>,
+    by_target: BTreeMap<&'a str, Timestamp>,
+    by_node: BTreeMap<&'a NodeName, Timestamp>,
+}
+
+impl<'a> Newest<'a> {
+    fn new(boards: &'a BTreeMap<GpuUuid, Board>, targets: &'a BTreeSet<&'a str>) -> Self {
+        let mut newest = Self {
+            targets,
+            by_target: BTreeMap::new(),
+            by_node: BTreeMap::new(),
+        };
+        for board in boards.values() {
+            let (seen, identity) = (board.last_seen(), &board.identity.1);
+            if let Some(target) = &identity.target {
+                let last = newest.by_target.entry(target).or_insert(seen);
+                *last = seen.max(*last);
+            }
+            if let Some(node) = &identity.node {
+                let last = newest.by_node.entry(node).or_insert(seen);
+                *last = seen.max(*last);
+            }
         }
+        newest
     }
-    newest
+
+    /// When the target that names a board last named any. An exporter that restarts has a new
+    /// address: where the old one is no target any more, its node's other boards tell.
+    fn beside(&self, board: &Board) -> Option<Timestamp> {
+        let identity = &board.identity.1;
+        let target = identity.target.as_deref()?;
+        let by_target = self.by_target.get(target).copied();
+        if self.targets.is_empty() || self.targets.contains(target) {
+            return by_target;
+        }
+        let by_node = self.by_node.get(identity.node.as_ref()?).copied();
+        by_target.max(by_node)
+    }
 }
 
 /// Boards whose PCI address has been taken over by another board since they were last seen.
@@ -266,16 +302,12 @@ fn first_seen(board: &Board) -> Option<Timestamp> {
 /// Whether a board's readings are the present, and when they last were.
 fn liveness(
     board: &Board,
-    newest: &BTreeMap<Arc<str>, Timestamp>,
+    newest: &Newest<'_>,
     now: Timestamp,
     limits: &Limits,
 ) -> (Liveness, Timestamp) {
     let seen = board.last_seen();
-    let target = board.identity.1.target.as_ref();
-    let newest = target
-        .and_then(|target| newest.get(target))
-        .copied()
-        .unwrap_or(seen);
+    let newest = newest.beside(board).unwrap_or(seen);
     if newest.duration_since(seen) > limits.collection_interval.get() {
         return (Liveness::Vanished { since: seen }, seen);
     }

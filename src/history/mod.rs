@@ -10,7 +10,7 @@ mod nodes;
 mod series;
 mod shift;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -164,11 +164,20 @@ impl History {
             warm,
             inventory: self.inventory(),
             nodes: self.nodes.clone(),
-            gpus: boards::view(&self.boards, now, &self.limits),
+            gpus: boards::view(&self.boards, &self.targets(), now, &self.limits),
             terminations: self.terminations.values().cloned().collect(),
             sources: self.sources.values().cloned().collect(),
             limits: self.limits,
         }
+    }
+
+    /// The URLs of the present targets.
+    fn targets(&self) -> BTreeSet<&str> {
+        let dcgm = self.sources.get(&SourceId::Dcgm);
+        dcgm.into_iter()
+            .flat_map(|status| &status.targets)
+            .map(|target| &*target.url)
+            .collect()
     }
 
     /// The inventory as last told; how far it can be trusted is the source's latest word.

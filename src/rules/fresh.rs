@@ -24,7 +24,7 @@
 //! | `node_without_telemetry` | a node offers GPUs and no target covers it, 10 min (15 min on a new node) |
 //! | `pods_unlabelled` | running pods hold GPUs of the node and no series of the node names a pod, 10 min |
 //! | `labels_disagree` | series name a pod that is on another node, finished, replaced or deleted, 45 min (labels outlive a pod by about 30 min) |
-//! | `signal_disagreement` | 10 min of GPU_UTIL ≥ 90 % with an idle graphics engine or of GPU_UTIL 0 with an engine busy ≥ 50 %; or the engine's series stopped 10 min ago while GPU_UTIL goes on |
+//! | `signal_disagreement` | 10 min of `GPU_UTIL` ≥ 90 % with an idle graphics engine or of `GPU_UTIL` 0 with an engine busy ≥ 50 %; or the engine's series stopped 10 min ago while `GPU_UTIL` goes on |
 //! | `kubernetes_forbidden` | the API refuses a list (401, 403) |
 //! | `kubernetes_stale` | a list is older than 5 min, or was never had |
 //! | `fleet_blind` | at least 20 % of the GPUs on at least 3 nodes are blind for 10 min |
@@ -76,10 +76,11 @@ mod nodes;
 mod pods;
 mod remedy;
 mod scene;
-mod shown;
+mod board_findings;
 mod signals;
 mod sources;
 mod target;
+mod target_findings;
 #[cfg(test)]
 mod tests;
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::nodes::{self, Coverage};
 use super::scene::{Scene, fires, merged};
-use super::shown;
+use super::board_findings;
 use super::signals::{self, Moves};
 use super::target::{self, Look};
 use crate::finding::{Cause, Judgement, Key, Reason, Subject, Verdict};
@@ -217,7 +217,7 @@ fn vanished_verdict(scene: &Scene<'_>, group: &Group<'_>, member: &Member<'_>) -
         Sight::Covered(key) => merged([key.clone()]),
         Sight::Waiting | Sight::Vanished { settled: false, .. } => Verdict::Holds,
         Sight::Vanished { since, .. } => {
-            fires(shown::vanished(scene, group, member.gpu, *since))
+            fires(board_findings::vanished(scene, group, member.gpu, *since))
         }
         // Old or repeated readings do not prove that the board is still there.
         Sight::Frozen(_) | Sight::Stale(_) => Verdict::Undecided(Reason::Blind),
@@ -231,12 +231,12 @@ fn frozen_verdict(scene: &Scene<'_>, group: &Group<'_>, member: &Member<'_>) -> 
         Sight::Waiting | Sight::Vanished { settled: false, .. } => Verdict::Holds,
         Sight::Vanished { .. } => merged([Scene::gpu_key(member.gpu, Cause::GpuVanished)]),
         Sight::Frozen(since) if group.whole.is_none() || group.subject.is_none() => {
-            fires(shown::frozen(scene, group, member.gpu, *since))
+            fires(board_findings::frozen(scene, group, member.gpu, *since))
         }
         Sight::Frozen(_) | Sight::Stale(_) => merged([blind_home(group, member)]),
         Sight::Live => match signals::moves(scene, member.gpu) {
             Moves::Yes => Verdict::Clear,
-            Moves::Stuck(stuck) => fires(shown::stuck(scene, member.gpu, &stuck)),
+            Moves::Stuck(stuck) => fires(board_findings::stuck(scene, member.gpu, &stuck)),
             Moves::Unknown(reason) => Verdict::Undecided(reason),
         },
     }
@@ -248,7 +248,7 @@ fn stale_verdict(scene: &Scene<'_>, group: &Group<'_>, member: &Member<'_>) -> V
         Sight::Waiting | Sight::Vanished { settled: false, .. } => Verdict::Holds,
         Sight::Vanished { .. } => merged([Scene::gpu_key(member.gpu, Cause::GpuVanished)]),
         Sight::Stale(since) if group.whole.is_none() => {
-            fires(shown::stale(scene, group, member.gpu, *since))
+            fires(board_findings::stale(scene, group, member.gpu, *since))
         }
         Sight::Frozen(_) | Sight::Stale(_) => merged([blind_home(group, member)]),
         Sight::Live => Verdict::Clear,
@@ -264,7 +264,7 @@ fn together(
 ) -> Verdict {
     if let Some(whole) = group.whole {
         return if whole == cause {
-            fires(shown::whole(scene, group, cause))
+            fires(board_findings::whole(scene, group, cause))
         } else {
             merged(group.key(whole))
         };

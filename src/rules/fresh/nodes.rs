@@ -171,7 +171,7 @@ fn uncovered(scene: &Scene<'_>, name: &NodeName, since: Timestamp) -> Finding {
         "discovery",
     ));
     let boards: &[&Gpu] = scene.boards.get(name).map_or(&[], Vec::as_slice);
-    super::shown::last_xid(boards, &mut finding);
+    super::board_findings::last_xid(boards, &mut finding);
     match boards.iter().filter_map(|gpu| last_seen(gpu)).max() {
         Some(at) => finding.timeline.push(Evidence::at(
             format!("last reading of its {} known GPUs", boards.len()),

@@ -187,22 +187,7 @@ fn no_labels(scene: &Scene<'_>, place: &Place<'_>, node: &Node, since: Timestamp
     for cause in likely(place, node) {
         finding.supporting.push(Evidence::of(cause, "dcgm-exporter"));
     }
-    let last = place
-        .boards
-        .iter()
-        .flat_map(|gpu| gpu.entities().flat_map(|(_, entity)| &entity.holds))
-        .max_by_key(|hold| hold.to);
-    match last {
-        Some(hold) => finding.timeline.push(Evidence::at(
-            format!("{} was the last pod named", hold.pod),
-            "dcgm",
-            hold.to,
-        )),
-        None => finding.missing.push(Evidence::of(
-            "any pod label of this node since it is watched",
-            "dcgm",
-        )),
-    }
+    last_named(place, &mut finding);
     finding.missing.push(Evidence::of(
         "which pod uses which GPU: findings about pods of this node rest on the API alone",
         "dcgm",
@@ -215,6 +200,25 @@ fn no_labels(scene: &Scene<'_>, place: &Place<'_>, node: &Node, since: Timestamp
         .checklist
         .extend(remedy::exporter(scene, Some(name)));
     finding
+}
+
+fn last_named(place: &Place<'_>, finding: &mut Finding) {
+    let last = place
+        .boards
+        .iter()
+        .flat_map(|gpu| gpu.entities().flat_map(|(_, entity)| &entity.holds))
+        .max_by_key(|hold| hold.to);
+    match last {
+        Some(named) => finding.timeline.push(Evidence::at(
+            format!("{} was the last pod named", named.pod),
+            "dcgm",
+            named.to,
+        )),
+        None => finding.missing.push(Evidence::of(
+            "any pod label of this node since it is watched",
+            "dcgm",
+        )),
+    }
 }
 
 /// What the node's mode makes likely.

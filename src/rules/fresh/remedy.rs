@@ -81,9 +81,9 @@ pub(super) fn look(text: impl Into<String>) -> Step {
 /// Asks a target what it answers, and how long that takes.
 pub(super) fn ask(url: &str) -> Step {
     run(
-        "Ask the target from inside the cluster: status, time, size and first lines. /health proves nothing.",
+        "Ask the target from inside the cluster: first lines, status, time and size. /health proves nothing.",
         format!(
-            "curl -sS -m 20 -o /tmp/metrics -w '%{{http_code}} %{{time_total}}s %{{size_download}}B\\n' {}; head /tmp/metrics",
+            "curl -sS -m 20 -w '%{{http_code}} %{{time_total}}s %{{size_download}}B\\n' {} | sed -n '1,5p;$p'",
             quoted(url)
         ),
     )

@@ -206,27 +206,30 @@ impl<'a> Scene<'a> {
                 "kubernetes",
             ));
         }
-        let unready = node
-            .conditions
-            .iter()
-            .find(|condition| &*condition.kind == "Ready" && &*condition.status != "True");
-        if let Some(ready) = unready {
-            finding.contradicting.push(Evidence {
-                text: format!(
-                    "the node itself is not ready (Ready={}{}), which would explain it",
-                    ready.status,
-                    if ready.reason.is_empty() {
-                        String::new()
-                    } else {
-                        format!(", {}", ready.reason)
-                    }
-                ),
-                source: "condition Ready".into(),
-                at: ready.changed,
-            });
-        }
+        finding.contradicting.extend(not_ready(node));
         finding
     }
+}
+
+/// A node that is not ready explains much by itself.
+fn not_ready(node: &Node) -> Option<Evidence> {
+    let ready = node
+        .conditions
+        .iter()
+        .find(|condition| &*condition.kind == "Ready" && &*condition.status != "True")?;
+    let reason = if ready.reason.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", ready.reason)
+    };
+    Some(Evidence {
+        text: format!(
+            "the node itself is not ready (Ready={}{reason}), which would explain it",
+            ready.status
+        ),
+        source: "condition Ready".into(),
+        at: ready.changed,
+    })
 }
 
 /// When any series of a board was last seen.

@@ -20,7 +20,7 @@ const MIN_DIFFERENCE_WATTS: f64 = 25.0;
 const MIN_DIFFERENCE_RATIO: f64 = 0.5;
 /// Share of the look-back that the growth of energy must cover.
 const COVERAGE: f64 = 0.8;
-/// GPU_UTIL from which the board counts as busy.
+/// `GPU_UTIL` from which the board counts as busy.
 const BUSY: f64 = 0.9;
 /// Engine activity from which a board without any utilisation contradicts itself.
 const ENGINE_BUSY: f64 = 0.5;

@@ -330,10 +330,20 @@ pub(super) fn last_xid(gpus: &[&Gpu], finding: &mut Finding) {
     });
     match last {
         Some((edge, gpu)) => quote(&edge, gpu, finding),
-        None => finding
-            .missing
-            .push(Evidence::of("an XID: none was seen before", "xid")),
+        None if gpus.iter().any(|gpu| tells_xids(gpu)) => {}
+        None => finding.missing.push(Evidence::of(
+            "XIDs, which would tell a fault before the silence: the exporter has named none",
+            "xid",
+        )),
     }
+}
+
+/// Whether a board's exporter tells of XIDs, if only that there was none.
+fn tells_xids(gpu: &Gpu) -> bool {
+    gpu.entities().any(|(_, entity)| {
+        let track = entity.track(Signal::Xid);
+        track.is_some_and(|track| track.last().value >= 0.0)
+    })
 }
 
 fn quote(edge: &Edge, gpu: &Gpu, finding: &mut Finding) {
