@@ -96,131 +96,118 @@ async fn unused_url() -> String {
     exporter.url()
 }
 
-/// What fails, with the kind of its error and the boards that are read all the same.
-fn faults() -> Vec<(&'static str, Manner, ErrorKind, Vec<&'static str>)> {
-    use ErrorKind as E;
-    let whole = line("GPU-part");
-    let cut = format!("{whole}DCGM_FI_DEV_GPU_TEMP{{UUID=\"GPU-cut\"}} 4");
-    let long = "Content-Length: 100000\r\n";
-    let status = |code| Manner::Answer(Answer::new(code, "", "why"));
-    let page = |typed: &str, body: &str| Manner::Answer(Answer::new(200, typed, body));
-    let html = "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
-    let coded = "Content-Encoding: gzip\r\n";
-    let packed = gzip(whole.repeat(2000).as_bytes());
-    let half = Answer::new(200, coded, &packed[..packed.len() / 2]);
-    let garbled = Answer::new(200, coded, "this is not gzip at all");
+/// A way to fail, the kind of its error, and the boards that are read all the same.
+struct Fault {
+    what: &'static str,
+    manner: Manner,
+    kind: ErrorKind,
+    boards: &'static [&'static str],
+}
+
+fn fault(what: &'static str, manner: Manner, kind: ErrorKind) -> Fault {
+    let boards = &[];
+    Fault {
+        what,
+        manner,
+        kind,
+        boards,
+    }
+}
+
+impl Fault {
+    fn but_reads(self, boards: &'static [&'static str]) -> Self {
+        Self { boards, ..self }
+    }
+}
+
+const LONG: &str = "Content-Length: 100000\r\n";
+const GZIP: &str = "Content-Encoding: gzip\r\n";
+
+/// A line, and the start of another.
+fn cut() -> String {
+    line("GPU-part") + "DCGM_FI_DEV_GPU_TEMP{UUID=\"GPU-cut\"} 4"
+}
+
+fn faults_of_time() -> Vec<Fault> {
+    use ErrorKind::Timeout;
+    let part = &["GPU-part"];
+    let drip = Manner::Drip(raw(LONG, ""), cut().repeat(100).into());
     vec![
-        (
-            "hangs before headers",
-            Manner::Hang(vec![]),
-            E::Timeout,
-            vec![],
-        ),
-        (
-            "hangs after headers",
-            Manner::Hang(raw(long, "")),
-            E::Timeout,
-            vec![],
-        ),
-        (
+        fault("hangs before headers", Manner::Hang(vec![]), Timeout),
+        fault("hangs after headers", Manner::Hang(raw(LONG, "")), Timeout),
+        fault(
             "hangs inside the body",
-            Manner::Hang(raw(long, &cut)),
-            E::Timeout,
-            vec!["GPU-part"],
-        ),
-        (
-            "drips",
-            Manner::Drip(raw(long, ""), cut.repeat(100).into()),
-            E::Timeout,
-            vec!["GPU-part"],
-        ),
-        (
-            "resets before headers",
-            Manner::Reset(vec![]),
-            E::Protocol,
-            vec![],
-        ),
-        (
-            "ends before headers",
-            Manner::Raw(vec![]),
-            E::Protocol,
-            vec![],
-        ),
-        (
-            "resets inside the body",
-            Manner::Reset(raw(long, &cut)),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside the body",
-            Manner::Raw(raw(long, &cut)),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside a chunk",
-            Manner::Raw(raw(
-                "Transfer-Encoding: chunked\r\n",
-                &format!("fff\r\n{cut}"),
-            )),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside gzip",
-            Manner::Answer(half),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        ("garbled gzip", Manner::Answer(garbled), E::Protocol, vec![]),
-        (
-            "speaks something else",
-            Manner::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
-            E::Protocol,
-            vec![],
-        ),
-        ("400", status(400), E::ClientError, vec![]),
-        ("401", status(401), E::Unauthorized, vec![]),
-        ("403", status(403), E::Forbidden, vec![]),
-        ("404", status(404), E::ClientError, vec![]),
-        ("500", status(500), E::ServerError, vec![]),
-        ("503", status(503), E::ServerError, vec![]),
-        (
-            "redirect",
-            Manner::Answer(Answer::new(
-                302,
-                "Location: http://127.0.0.1:1/login?token=s3cr3t\r\n",
-                "",
-            )),
+            Manner::Hang(raw(LONG, &cut())),
+            Timeout,
+        )
+        .but_reads(part),
+        fault("drips", drip, Timeout).but_reads(part),
+    ]
+}
+
+fn faults_of_connections() -> Vec<Fault> {
+    use ErrorKind::{Protocol, Truncated};
+    let part = &["GPU-part"];
+    let chunk = format!("fff\r\n{}", cut());
+    let chunk = Manner::Raw(raw("Transfer-Encoding: chunked\r\n", &chunk));
+    let packed = gzip(line("GPU-part").repeat(2000).as_bytes());
+    let half = Manner::Answer(Answer::new(200, GZIP, &packed[..packed.len() / 2]));
+    let garbled = Manner::Answer(Answer::new(200, GZIP, "this is not gzip at all"));
+    let other = Manner::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec());
+    vec![
+        fault("resets before headers", Manner::Reset(vec![]), Protocol),
+        fault("ends before headers", Manner::Raw(vec![]), Protocol),
+        fault("speaks something else", other, Protocol),
+        fault("garbled gzip", garbled, Protocol),
+        fault(
+            "resets in the body",
+            Manner::Reset(raw(LONG, &cut())),
+            Truncated,
+        )
+        .but_reads(part),
+        fault(
+            "ends in the body",
+            Manner::Raw(raw(LONG, &cut())),
+            Truncated,
+        )
+        .but_reads(part),
+        fault("ends in a chunk", chunk, Truncated).but_reads(part),
+        fault("ends in gzip", half, Truncated).but_reads(part),
+    ]
+}
+
+fn faults_of_statuses() -> Vec<Fault> {
+    use ErrorKind as E;
+    let status = |code| Manner::Answer(Answer::new(code, "", "why"));
+    let elsewhere = "Location: http://127.0.0.1:1/login?token=s3cr3t\r\n";
+    vec![
+        fault("400", status(400), E::ClientError),
+        fault("401", status(401), E::Unauthorized),
+        fault("403", status(403), E::Forbidden),
+        fault("404", status(404), E::ClientError),
+        fault("500", status(500), E::ServerError),
+        fault("503", status(503), E::ServerError),
+        fault(
+            "302",
+            Manner::Answer(Answer::new(302, elsewhere, "")),
             E::Redirect,
-            vec![],
         ),
-        (
-            "a page",
-            page("Content-Type: text/html\r\n", html),
-            E::NotMetrics,
-            vec![],
-        ),
-        (
-            "binary data",
-            page("", "\u{0}\u{1}\u{2}\n\u{fffd}\n"),
-            E::NotMetrics,
-            vec![],
-        ),
-        (
-            "too long by its header",
-            Manner::Hang(raw("Content-Length: 1073741824\r\n", "")),
-            E::TooLarge,
-            vec![],
-        ),
-        (
-            "a gzip bomb",
-            Manner::Answer(Answer::new(200, coded, gzip(&vec![b'\n'; 64 << 20]))),
-            E::TooLarge,
-            vec![],
-        ),
-        ("floods", Manner::Flood(raw("", "")), E::TooLarge, vec![]),
+    ]
+}
+
+fn faults_of_bodies() -> Vec<Fault> {
+    use ErrorKind::{NotMetrics, TooLarge};
+    let html = "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
+    let html = Answer::new(200, "Content-Type: text/html\r\n", html);
+    let binary = Answer::new(200, "", "\u{0}\u{1}\u{2}\n\u{fffd}\n");
+    let bomb = Answer::new(200, GZIP, gzip(&vec![b'\n'; 64 << 20]));
+    let announced = Manner::Hang(raw("Content-Length: 1073741824\r\n", ""));
+    vec![
+        fault("a page", Manner::Answer(html), NotMetrics),
+        fault("binary data", Manner::Answer(binary), NotMetrics),
+        fault("a gzip bomb", Manner::Answer(bomb), TooLarge),
+        fault("too long by its header", announced, TooLarge),
+        fault("floods", Manner::Flood(raw("", "")), TooLarge),
     ]
 }
 
@@ -228,14 +215,18 @@ fn faults() -> Vec<(&'static str, Manner, ErrorKind, Vec<&'static str>)> {
 async fn every_fault_has_its_kind_and_leaves_the_others_alone() {
     let healthy = FakeExporter::start(good("GPU-healthy")).await;
     let mut cases = Vec::new();
-    for (what, manner, kind, boards) in faults() {
-        cases.push((what, FakeExporter::start(manner).await, kind, boards));
+    let faults = [
+        faults_of_time(),
+        faults_of_connections(),
+        faults_of_statuses(),
+        faults_of_bodies(),
+    ];
+    for fault in faults.into_iter().flatten() {
+        let exporter = FakeExporter::start(fault.manner.clone()).await;
+        cases.push((fault, exporter));
     }
     let refused = unused_url().await;
-    let mut urls: Vec<_> = cases
-        .iter()
-        .map(|(_, exporter, ..)| exporter.url())
-        .collect();
+    let mut urls: Vec<_> = cases.iter().map(|(_, exporter)| exporter.url()).collect();
     urls.extend([healthy.url(), refused.clone()]);
     let mut config = config(&urls);
     config.http.body_limit_bytes = 2 << 20;
@@ -253,7 +244,10 @@ async fn every_fault_has_its_kind_and_leaves_the_others_alone() {
     assert!(healthy.requests().len() >= 2, "scraped once an interval");
     let nothing_there = target(&status, &refused).error.as_ref().expect("an error");
     assert_eq!(nothing_there.kind, ErrorKind::Refused);
-    for (what, exporter, kind, boards) in &cases {
+    for (fault, exporter) in &cases {
+        let Fault {
+            what, kind, boards, ..
+        } = fault;
         let target = target(&status, &exporter.url());
         let error = target
             .error

@@ -177,7 +177,7 @@ async fn certificates_are_verified_as_configured() {
         let got = client.get(&url, "*/*").await.map(|answer| answer.body);
         let got = got.map(|body| assert_eq!(body, b"up 1\n"));
         assert_eq!(
-            got.as_ref().map(|()| ()).map_err(|e| e.kind),
+            got.as_ref().copied().map_err(|e| e.kind),
             want,
             "{what}: {got:?}"
         );

@@ -90,8 +90,8 @@ fn more_than_the_limits_is_dropped_and_counted_and_does_not_clog() {
 
 /// A body with many traits at once.
 fn rich() -> String {
-    let mut text =
-        String::from("# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n");
+    let header = "# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n";
+    let mut lines = vec![header.to_owned()];
     for n in 0..3 {
         for (name, value) in [
             ("DCGM_FI_DEV_GPU_TEMP", "41"),
@@ -99,13 +99,13 @@ fn rich() -> String {
             ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "0.5"),
             ("DCGM_EXP_XID_ERRORS_COUNT", "NaN"),
         ] {
-            text += &format!(
-                "{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",GPU_I_ID=\"{n}\",Hostname=\"n1\",xid=\"31\",pod=\"p\",namespace=\"é\"}} {value}\n"
-            );
-            text += &format!("{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",Hostname=\"n1\"}} {value}\n");
+            lines.push(format!("{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",GPU_I_ID=\"{n}\",Hostname=\"n1\",xid=\"31\",pod=\"p\",namespace=\"é\"}} {value}\n"));
+            lines.push(format!(
+                "{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",Hostname=\"n1\"}} {value}\n"
+            ));
         }
     }
-    text
+    lines.concat()
 }
 
 #[test]
