@@ -1,5 +1,6 @@
 //! Integration tests: one binary, one module a subject.
 
+mod dcgm_faults;
 mod dcgm_source;
 mod exposition;
 mod exposition_reference;

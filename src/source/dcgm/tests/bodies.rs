@@ -88,6 +88,20 @@ fn more_than_the_limits_is_dropped_and_counted_and_does_not_clog() {
     assert_eq!(read(&[board(1)]).rejected, Counts::default());
 }
 
+#[test]
+fn an_openmetrics_body_without_its_end_is_noted() {
+    for (end, notes) in [("", 1), ("# EOF\n", 0)] {
+        let text = format!("DCGM_FI_DEV_GPU_TEMP{{UUID=\"{A}\"}} 41 1772366400.0\n{end}");
+        let body = Body {
+            content_type: Some("application/openmetrics-text; version=1.0.0"),
+            ..body(text.as_bytes())
+        };
+        let decoded = decoder().decode(body, &origin());
+        assert_eq!(decoded.notes.len(), notes, "{:?}", decoded.notes);
+        assert_eq!(all_shown(&decoded), ["core_temperature_celsius=41"]);
+    }
+}
+
 /// A body with many traits at once.
 fn rich() -> String {
     let header = "# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n";

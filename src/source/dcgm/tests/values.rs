@@ -52,6 +52,11 @@ fn values_are_told_apart_by_trait() {
             vec![""],
         ),
         (
+            "a key of something else under an unknown metric is no board",
+            "node_filesystem_info{uuid=\"3f2a-77\"} 1\n",
+            vec![],
+        ),
+        (
             "links by label, by name, by both, and all together",
             "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL{A} 9\nDCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0{A} 1\nDCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0{A,nvlink=\"3\"} 8\n",
             vec![
