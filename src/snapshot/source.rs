@@ -232,7 +232,8 @@ pub struct SourceStatus {
     /// Lines and values that were not taken, by reason, since start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rejected: BTreeMap<String, u64>,
-    /// Seconds that the last round took, from its first request to its last answer.
+    /// Seconds that the last round took, from its first request to its last answer; of attempts
+    /// that are spread over the interval, the longest.
     #[serde(default)]
     pub duration_seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! The dcgm source over real sockets: each way a target can fail has its outcome.
+//! The dcgm source over real sockets.
 
 use std::io::Write;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::fake_exporter::{Answer, FakeExporter, Manner};
 
 const PLAIN: &str = "Content-Type: text/plain; version=0.0.4\r\n";
 
-fn line(uuid: &str) -> String {
+pub(crate) fn line(uuid: &str) -> String {
     format!("DCGM_FI_DEV_GPU_TEMP{{gpu=\"0\",UUID=\"{uuid}\"}} 41\n")
 }
 
-fn good(uuid: &str) -> Manner {
+pub(crate) fn good(uuid: &str) -> Manner {
     Manner::Answer(Answer::new(200, PLAIN, line(uuid)))
 }
 
-fn config(urls: &[String]) -> DcgmConfig {
+pub(crate) fn config(urls: &[String]) -> DcgmConfig {
     let targets = urls.iter().map(|url| Target::parse(url, None).expect(url));
     DcgmConfig {
         targets: targets.collect(),
@@ -31,14 +31,14 @@ fn config(urls: &[String]) -> DcgmConfig {
     }
 }
 
-fn start(config: &DcgmConfig, interval_millis: u64) -> DcgmSource {
+pub(crate) fn start(config: &DcgmConfig, interval_millis: u64) -> DcgmSource {
     install_crypto();
     let clock = std::sync::Arc::default();
     DcgmSource::start(config, Duration::from_millis(interval_millis), clock).expect("a source")
 }
 
 /// Takes until the status is as wanted; all observations on the way, and the last status.
-async fn until(
+pub(crate) async fn until(
     source: &DcgmSource,
     wanted: impl Fn(&SourceStatus) -> bool,
 ) -> (Vec<GpuObservation>, SourceStatus) {
@@ -69,226 +69,26 @@ async fn until(
     (seen, status)
 }
 
-fn target<'a>(status: &'a SourceStatus, url: &str) -> &'a TargetStatus {
+pub(crate) fn target<'a>(status: &'a SourceStatus, url: &str) -> &'a TargetStatus {
     let found = status.targets.iter().find(|target| &*target.url == url);
     found.unwrap_or_else(|| panic!("{url} is not among {:?}", status.targets))
 }
 
-fn uuids(seen: &[GpuObservation]) -> Vec<&str> {
+pub(crate) fn uuids(seen: &[GpuObservation]) -> Vec<&str> {
     let mut uuids: Vec<_> = seen.iter().map(|gpu| gpu.uuid.as_str()).collect();
     uuids.sort_unstable();
     uuids.dedup();
     uuids
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")
 }
 
-fn raw(head: &str, body: &str) -> Vec<u8> {
+pub(crate) fn raw(head: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}").into_bytes()
-}
-
-/// A port that nothing listens on.
-async fn unused_url() -> String {
-    let exporter = FakeExporter::start(good("GPU-none")).await;
-    exporter.url()
-}
-
-/// What fails, with the kind of its error and the boards that are read all the same.
-fn faults() -> Vec<(&'static str, Manner, ErrorKind, Vec<&'static str>)> {
-    use ErrorKind as E;
-    let whole = line("GPU-part");
-    let cut = format!("{whole}DCGM_FI_DEV_GPU_TEMP{{UUID=\"GPU-cut\"}} 4");
-    let long = "Content-Length: 100000\r\n";
-    let status = |code| Manner::Answer(Answer::new(code, "", "why"));
-    let page = |typed: &str, body: &str| Manner::Answer(Answer::new(200, typed, body));
-    let html = "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
-    let coded = "Content-Encoding: gzip\r\n";
-    let packed = gzip(whole.repeat(2000).as_bytes());
-    let half = Answer::new(200, coded, &packed[..packed.len() / 2]);
-    let garbled = Answer::new(200, coded, "this is not gzip at all");
-    vec![
-        (
-            "hangs before headers",
-            Manner::Hang(vec![]),
-            E::Timeout,
-            vec![],
-        ),
-        (
-            "hangs after headers",
-            Manner::Hang(raw(long, "")),
-            E::Timeout,
-            vec![],
-        ),
-        (
-            "hangs inside the body",
-            Manner::Hang(raw(long, &cut)),
-            E::Timeout,
-            vec!["GPU-part"],
-        ),
-        (
-            "drips",
-            Manner::Drip(raw(long, ""), cut.repeat(100).into()),
-            E::Timeout,
-            vec!["GPU-part"],
-        ),
-        (
-            "resets before headers",
-            Manner::Reset(vec![]),
-            E::Protocol,
-            vec![],
-        ),
-        (
-            "ends before headers",
-            Manner::Raw(vec![]),
-            E::Protocol,
-            vec![],
-        ),
-        (
-            "resets inside the body",
-            Manner::Reset(raw(long, &cut)),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside the body",
-            Manner::Raw(raw(long, &cut)),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside a chunk",
-            Manner::Raw(raw(
-                "Transfer-Encoding: chunked\r\n",
-                &format!("fff\r\n{cut}"),
-            )),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        (
-            "ends inside gzip",
-            Manner::Answer(half),
-            E::Truncated,
-            vec!["GPU-part"],
-        ),
-        ("garbled gzip", Manner::Answer(garbled), E::Protocol, vec![]),
-        (
-            "speaks something else",
-            Manner::Raw(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
-            E::Protocol,
-            vec![],
-        ),
-        ("400", status(400), E::ClientError, vec![]),
-        ("401", status(401), E::Unauthorized, vec![]),
-        ("403", status(403), E::Forbidden, vec![]),
-        ("404", status(404), E::ClientError, vec![]),
-        ("500", status(500), E::ServerError, vec![]),
-        ("503", status(503), E::ServerError, vec![]),
-        (
-            "redirect",
-            Manner::Answer(Answer::new(
-                302,
-                "Location: http://127.0.0.1:1/login?token=s3cr3t\r\n",
-                "",
-            )),
-            E::Redirect,
-            vec![],
-        ),
-        (
-            "a page",
-            page("Content-Type: text/html\r\n", html),
-            E::NotMetrics,
-            vec![],
-        ),
-        (
-            "binary data",
-            page("", "\u{0}\u{1}\u{2}\n\u{fffd}\n"),
-            E::NotMetrics,
-            vec![],
-        ),
-        (
-            "too long by its header",
-            Manner::Hang(raw("Content-Length: 1073741824\r\n", "")),
-            E::TooLarge,
-            vec![],
-        ),
-        (
-            "a gzip bomb",
-            Manner::Answer(Answer::new(200, coded, gzip(&vec![b'\n'; 64 << 20]))),
-            E::TooLarge,
-            vec![],
-        ),
-        ("floods", Manner::Flood(raw("", "")), E::TooLarge, vec![]),
-    ]
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_has_its_kind_and_leaves_the_others_alone() {
-    let healthy = FakeExporter::start(good("GPU-healthy")).await;
-    let mut cases = Vec::new();
-    for (what, manner, kind, boards) in faults() {
-        cases.push((what, FakeExporter::start(manner).await, kind, boards));
-    }
-    let refused = unused_url().await;
-    let mut urls: Vec<_> = cases
-        .iter()
-        .map(|(_, exporter, ..)| exporter.url())
-        .collect();
-    urls.extend([healthy.url(), refused.clone()]);
-    let mut config = config(&urls);
-    config.http.body_limit_bytes = 2 << 20;
-    // One place for all: what hangs must not keep it.
-    config.concurrency = 1;
-    let source = start(&config, 700);
-    let (mut seen, _) = until(&source, SourceStatus::is_tried).await;
-    sleep(Duration::from_millis(1500)).await;
-    let (more, status) = until(&source, |_| true).await;
-    seen.extend(more);
-
-    assert_eq!(status.state, SourceState::Up);
-    let up = target(&status, &healthy.url());
-    assert_eq!((up.state, up.gpus, &up.error), (TargetState::Up, 1, &None));
-    assert!(healthy.requests().len() >= 2, "scraped once an interval");
-    let nothing_there = target(&status, &refused).error.as_ref().expect("an error");
-    assert_eq!(nothing_there.kind, ErrorKind::Refused);
-    for (what, exporter, kind, boards) in &cases {
-        let target = target(&status, &exporter.url());
-        let error = target
-            .error
-            .as_ref()
-            .unwrap_or_else(|| panic!("{what}: no error"));
-        assert_eq!(
-            (target.state, error.kind),
-            (TargetState::Down, *kind),
-            "{what}: {error:?}"
-        );
-        assert!(
-            error.message.contains(&exporter.url()),
-            "{what}: {}",
-            error.message
-        );
-        assert!(
-            !error.message.contains("s3cr3t"),
-            "{what}: {}",
-            error.message
-        );
-        assert!(status.errors[kind] > 0, "{what}");
-        let from_it = seen
-            .iter()
-            .filter(|gpu| gpu.identity.target.as_deref() == Some(&*exporter.url()));
-        let from_it: Vec<_> = from_it.cloned().collect();
-        assert_eq!(uuids(&from_it), *boards, "{what}");
-        assert!(
-            exporter.sent() < 64 << 20,
-            "{what}: {} bytes were taken",
-            exporter.sent()
-        );
-    }
-    let from_healthy = seen.iter().filter(|gpu| gpu.uuid.as_str() == "GPU-healthy");
-    assert!(from_healthy.count() >= 2);
 }
 
 #[tokio::test]
@@ -391,10 +191,10 @@ async fn many_hanging_targets_do_not_delay_the_others() {
     let mut urls: Vec<_> = (0..40).map(|n| format!("{}/{n}", hanging.url())).collect();
     urls.push(healthy.url());
     let mut config = config(&urls);
-    config.concurrency = 16;
+    config.concurrency = 12;
     let _source = start(&config, 1000);
     sleep(Duration::from_secs(7)).await;
-    // 40 hang for 1 s each. Were their places kept that long, a round would take 2.5 s.
+    // 40 hang for 1 s each. Were their places kept that long, a round would take 3.3 s.
     let rounds = healthy.requests().len();
     assert!(rounds >= 5, "{rounds}");
 }

@@ -204,7 +204,7 @@ async fn misbehave<C: Connection>(stream: &mut C, manner: Manner, shared: &Share
         Manner::Hang(bytes) => {
             stream.write_all(&bytes).await.ok()?;
             stream.flush().await.ok()?;
-            sleep(Duration::from_secs(3600)).await;
+            sleep(Duration::from_hours(1)).await;
         }
         Manner::Drip(head, body) => {
             stream.write_all(&head).await.ok()?;
@@ -213,7 +213,7 @@ async fn misbehave<C: Connection>(stream: &mut C, manner: Manner, shared: &Share
                 stream.flush().await.ok()?;
                 sleep(Duration::from_millis(1)).await;
             }
-            sleep(Duration::from_secs(3600)).await;
+            sleep(Duration::from_hours(1)).await;
         }
         Manner::Flood(head) => {
             stream.write_all(&head).await.ok()?;

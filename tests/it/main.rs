@@ -3,6 +3,7 @@
 mod api;
 mod cli;
 mod clients;
+mod dcgm_faults;
 mod dcgm_source;
 mod exposition;
 mod exposition_reference;

@@ -12,6 +12,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::fake_exporter::{Answer, FakeExporter, Manner};
@@ -101,72 +103,81 @@ async fn certificates_are_verified_as_configured() {
     let ours = Certificates::new("ours");
     let others = Certificates::new("others");
     let ca = ours.path("ca");
-    let plain = FakeExporter::start(ok()).await;
+    let plain = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let plain_address = plain.local_addr().expect("an address");
+    // What an HTTP server says to a TLS greeting.
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = plain.accept().await {
+            let said = b"HTTP/1.0 400 Bad Request\r\n\r\n";
+            stream.write_all(said).await.expect("a client");
+        }
+    });
     let one_way = FakeExporter::start_tls(ok(), ours.acceptor(false)).await;
     let both_ways = FakeExporter::start_tls(ok(), ours.acceptor(true)).await;
-    for (what, exporter, tls, want) in [
+    let (one, both) = (one_way.address, both_ways.address);
+    for (what, address, tls, want) in [
         (
             "the system's authorities",
-            &one_way,
+            one,
             json!({}),
             Err(ErrorKind::Tls),
         ),
-        ("our authority", &one_way, json!({ "ca_file": ca }), Ok(())),
+        ("our authority", one, json!({ "ca_file": ca }), Ok(())),
         (
             "another authority",
-            &one_way,
+            one,
             json!({ "ca_file": others.path("ca") }),
             Err(ErrorKind::Tls),
         ),
         (
             "any certificate",
-            &one_way,
+            one,
             json!({ "insecure_skip_verify": true }),
             Ok(()),
         ),
         (
             "the right name",
-            &one_way,
+            one,
             json!({ "ca_file": ca, "server_name": "exporter.test" }),
             Ok(()),
         ),
         (
             "a wrong name",
-            &one_way,
+            one,
             json!({ "ca_file": ca, "server_name": "else.test" }),
             Err(ErrorKind::Tls),
         ),
         (
             "no certificate of ours",
-            &both_ways,
+            both,
             json!({ "ca_file": ca }),
             Err(ErrorKind::Tls),
         ),
         (
             "a certificate of ours",
-            &both_ways,
+            both,
             json!({ "ca_file": ca, "cert_file": ours.path("client"), "key_file": ours.path("client-key") }),
             Ok(()),
         ),
         (
             "a certificate of others",
-            &both_ways,
+            both,
             json!({ "ca_file": ca, "cert_file": others.path("client"), "key_file": others.path("client-key") }),
             Err(ErrorKind::Tls),
         ),
         (
             "no TLS there",
-            &plain,
+            plain_address,
             json!({ "ca_file": ca }),
             Err(ErrorKind::Tls),
         ),
     ] {
         let client = client(json!({ "tls": tls }));
-        let url = url(&format!("https://{}/metrics", exporter.address));
+        let url = url(&format!("https://{address}/metrics"));
         let got = client.get(&url, "*/*").await.map(|answer| answer.body);
         let got = got.map(|body| assert_eq!(body, b"up 1\n"));
         assert_eq!(
-            got.as_ref().map(|()| ()).map_err(|e| e.kind),
+            got.as_ref().copied().map_err(|e| e.kind),
             want,
             "{what}: {got:?}"
         );

@@ -122,7 +122,7 @@ impl Decoder {
             samples: scanned.samples,
             rejected,
             is_metrics: is_metrics(body, &scanned, self.table.understood),
-            notes: self.notes(&scanned),
+            notes: self.notes(&scanned, format == Format::OpenMetrics && body.complete),
         };
         if clogged {
             self.forget();
@@ -135,8 +135,11 @@ impl Decoder {
         self.table.forget();
     }
 
-    fn notes(&self, scanned: &Scanned) -> Vec<String> {
+    fn notes(&self, scanned: &Scanned, wants_end: bool) -> Vec<String> {
         let mut notes = Vec::new();
+        if wants_end && !scanned.eof && scanned.samples > 0 {
+            notes.push("the body has no `# EOF`, so it may have been cut".to_owned());
+        }
         if let Some(line) = &scanned.first_rejected
             && line.reason != Rejection::Truncated
         {

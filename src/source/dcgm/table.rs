@@ -302,6 +302,14 @@ impl Table {
             .merge(&self.traits[traits as usize]);
     }
 
+    /// Whether a series' key is of the form that NVIDIA gives its boards: other exporters' metrics
+    /// have labels named `uuid`, too.
+    fn is_gpu(&self, place: u32) -> bool {
+        let entity = &self.entities[self.series[place as usize].entity as usize];
+        let uuid = &self.boards[entity.board as usize].uuid;
+        uuid.as_str().starts_with("GPU-")
+    }
+
     /// Notes that the current body tells about an entity.
     fn see(&mut self, place: u32) -> &mut Entity {
         let entity = &mut self.entities[place as usize];
@@ -381,7 +389,9 @@ impl Visitor for Table {
     fn sample(&mut self, sample: Sample<Family, SeriesId>) {
         let result = match sample.series {
             SeriesId::Known(place) => {
-                self.touch(place);
+                if sample.family != Family::UNKNOWN || self.is_gpu(place) {
+                    self.touch(place);
+                }
                 self.take(sample.family, place, &sample)
             }
             // Metrics that we do not know need no GPU.

@@ -88,10 +88,24 @@ fn more_than_the_limits_is_dropped_and_counted_and_does_not_clog() {
     assert_eq!(read(&[board(1)]).rejected, Counts::default());
 }
 
+#[test]
+fn an_openmetrics_body_without_its_end_is_noted() {
+    for (end, notes) in [("", 1), ("# EOF\n", 0)] {
+        let text = format!("DCGM_FI_DEV_GPU_TEMP{{UUID=\"{A}\"}} 41 1772366400.0\n{end}");
+        let body = Body {
+            content_type: Some("application/openmetrics-text; version=1.0.0"),
+            ..body(text.as_bytes())
+        };
+        let decoded = decoder().decode(body, &origin());
+        assert_eq!(decoded.notes.len(), notes, "{:?}", decoded.notes);
+        assert_eq!(all_shown(&decoded), ["core_temperature_celsius=41"]);
+    }
+}
+
 /// A body with many traits at once.
 fn rich() -> String {
-    let mut text =
-        String::from("# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n");
+    let header = "# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n";
+    let mut lines = vec![header.to_owned()];
     for n in 0..3 {
         for (name, value) in [
             ("DCGM_FI_DEV_GPU_TEMP", "41"),
@@ -99,13 +113,13 @@ fn rich() -> String {
             ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "0.5"),
             ("DCGM_EXP_XID_ERRORS_COUNT", "NaN"),
         ] {
-            text += &format!(
-                "{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",GPU_I_ID=\"{n}\",Hostname=\"n1\",xid=\"31\",pod=\"p\",namespace=\"é\"}} {value}\n"
-            );
-            text += &format!("{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",Hostname=\"n1\"}} {value}\n");
+            lines.push(format!("{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",GPU_I_ID=\"{n}\",Hostname=\"n1\",xid=\"31\",pod=\"p\",namespace=\"é\"}} {value}\n"));
+            lines.push(format!(
+                "{name}{{gpu=\"{n}\",UUID=\"GPU-{n}\",Hostname=\"n1\"}} {value}\n"
+            ));
         }
     }
-    text
+    lines.concat()
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn values_are_told_apart_by_trait() {
             vec![""],
         ),
         (
+            "a key of something else under an unknown metric is no board",
+            "node_filesystem_info{uuid=\"3f2a-77\"} 1\n",
+            vec![],
+        ),
+        (
             "links by label, by name, by both, and all together",
             "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL{A} 9\nDCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0{A} 1\nDCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0{A,nvlink=\"3\"} 8\n",
             vec![
@@ -235,17 +240,17 @@ fn a_samples_own_time_counts_if_it_can_be_true() {
 
 #[test]
 fn configured_names_go_first() {
-    let yaml = r#"
+    let yaml = r"
         metrics:
           my_gpu_temp_millidegrees: { signal: core_temperature_celsius, factor: 0.001 }
           vendor_link_errors: { signal: nvlink_replay_errors }
-    "#;
+    ";
     let config: DcgmConfig = serde_saphyr::from_str(yaml).expect("good configuration");
-    let mut decoder = Decoder::new(&Names::new(&config), DecodeLimits::default());
+    let mut configured = Decoder::new(&Names::new(&config), DecodeLimits::default());
     let text = format!(
         "DCGM_FI_DEV_GPU_TEMP{{UUID=\"{A}\"}} 99\nMY_GPU_temp_millidegrees{{UUID=\"{A}\"}} 41000\nvendor_link_errors{{UUID=\"{A}\",nvlink=\"2\"}} 5\n"
     );
-    let decoded = decoder.decode(body(text.as_bytes()), &origin());
+    let decoded = configured.decode(body(text.as_bytes()), &origin());
     assert_eq!(
         all_shown(&decoded),
         ["core_temperature_celsius=41 nvlink_replay_errors[2]=5"]

@@ -225,13 +225,13 @@ fn scrapes_are_spread_and_an_interval_apart() {
         let first = schedule.first();
         assert!(first < Duration::from_secs(2), "{first:?}");
         let second = first + schedule.next(first, first);
-        let gap = (second - first).as_secs_f64();
+        let gap = second.as_secs_f64() - first.as_secs_f64();
         assert!((7.4..=22.6).contains(&gap), "{gap}");
         thirds[(second.as_secs_f64() % 15.0 / 5.0) as usize] += 1;
         // From then on exactly an interval apart, also after a slow scrape.
         let slow = second + Duration::from_secs(9);
         let third = slow + schedule.next(second, slow);
-        let apart = (third - second).as_secs_f64();
+        let apart = third.as_secs_f64() - second.as_secs_f64();
         assert!((apart - 15.0).abs() < 1e-6, "{apart}");
     }
     assert!(
