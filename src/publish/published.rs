@@ -23,7 +23,8 @@ const DEFAULT_SERIES_BUDGET: usize = 10_000;
 pub struct PublishOptions {
     /// Whether `/metrics` has the families per GPU and target.
     pub per_gpu: bool,
-    /// How many incidents have series of their own, critical ones beyond it included always.
+    /// How many incidents may have series of their own, over all clusters and rules; critical
+    /// ones have them even beyond it.
     pub series_budget: usize,
     /// The thresholds in force, for `/api/v1/rules`.
     pub rules: RuleConfig,

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpulens::finding::{Cause, Severity};
+use gpulens::finding::{Cause, Reason, Severity};
+use gpulens::incident::Closing;
 use gpulens::publish::catalogue::{self, Type};
 use gpulens::publish::{Format, PublishOptions, Publisher};
+use gpulens::rules::ALL;
+use gpulens::snapshot::ErrorKind;
 
 use crate::views::{self, at, healthy, incident, many, on_gpu, publisher, rich, zero};
 
@@ -162,14 +165,15 @@ fn every_label_of_a_finding_is_printed_and_a_closed_one_shows_0() {
 #[test]
 fn every_combination_of_bounded_labels_is_there_from_the_start() {
     let text = classic(&publisher([healthy("")]));
+    let rules = ALL.len();
     for (family, count) in [
-        ("gpulens_incidents", 3 * 3 * 4),
-        ("gpulens_incidents_opened_total", 3),
-        ("gpulens_incidents_closed_total", 3 * 4),
-        ("gpulens_rule_undecided", 3 * 8),
-        ("gpulens_incidents_dropped", 3),
+        ("gpulens_incidents", rules * 3 * 4),
+        ("gpulens_incidents_opened_total", rules),
+        ("gpulens_incidents_closed_total", rules * Closing::ALL.len()),
+        ("gpulens_rule_undecided", rules * Reason::ALL.len()),
+        ("gpulens_incidents_dropped", rules),
         ("gpulens_fleet_gpus", 3),
-        ("gpulens_source_errors_total", 2 * 13),
+        ("gpulens_source_errors_total", 2 * ErrorKind::ALL.len()),
         ("gpulens_source_targets", 2 * 3),
         ("gpulens_cycles_total", 3),
         ("gpulens_samples_rejected_total", 2),
@@ -242,7 +246,7 @@ fn per_gpu_families_can_be_switched_off() {
 #[test]
 fn beyond_the_budget_info_goes_first_then_the_newest_warnings_and_critical_never() {
     let options = PublishOptions {
-        series_budget: 9,
+        series_budget: 3 * ALL.len(),
         ..PublishOptions::default()
     };
     let publisher = Publisher::new([views::name("")], options);

@@ -56,6 +56,8 @@ pub(super) fn render(published: &Published, format: Format) -> String {
         Format::Classic => prometheus_text::encode(&mut body, &registry),
         Format::OpenMetrics => text::encode(&mut body, &registry),
     };
+    // Kept until the next state is published: not with the room that growing it left.
+    body.shrink_to_fit();
     debug_assert!(outcome.is_ok(), "writing to a string cannot fail");
     body
 }
