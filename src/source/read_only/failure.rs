@@ -161,7 +161,7 @@ impl<'a> Attempt<'a> {
         if !ended(error) {
             return self.error(
                 ErrorKind::Protocol,
-                format_args!("unreadable body: {cause}"),
+                format_args!("unreadable body: {cause}; look whether a proxy in between alters it"),
             );
         }
         self.error(
