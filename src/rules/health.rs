@@ -99,7 +99,7 @@ mod sign;
 mod tests;
 mod xid;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Count, Rate, Ratio, Rule, Threshold};
 use crate::finding::{Judgement, Key, Reason, RuleId, Severity, Subject, Verdict};
@@ -220,12 +220,13 @@ impl Rule for Health {
             .map(|at| board(&fleet, at, false))
             .collect();
         let mut judgements = Vec::new();
-        let mut found_on = BTreeMap::new();
+        let mut found_on = BTreeSet::new();
+        let mut doubted = BTreeMap::new();
         if node::has_kubernetes(&fleet) {
             for name in node::names(&fleet) {
-                let verdict = node_verdict(&fleet, &name, &mut founds);
+                let verdict = node_verdict(&fleet, &name, &mut founds, &mut doubted);
                 if matches!(verdict, Verdict::Fires(_)) {
-                    found_on.insert(name.clone(), ());
+                    found_on.insert(name.clone());
                 }
                 judgements.push(self.judgement(Subject::Node(name), verdict));
             }
@@ -236,13 +237,16 @@ impl Rule for Health {
             }
             let gpu = &snapshot.gpus[at];
             let mut verdict = board_verdict(&fleet, at, found);
-            let quiet = matches!(verdict, Verdict::Clear | Verdict::Expired);
             let node = gpu.identity.node.clone();
-            if let (true, Some(name)) = (quiet && !fleet.events[at].is_empty(), &node)
-                && found_on.contains_key(name)
-            {
-                // What was left of its incident is the node's now.
-                verdict = Verdict::Merged(vec![key(Subject::Node(name.clone()))]);
+            if matches!(verdict, Verdict::Clear | Verdict::Expired) {
+                if let Some(reason) = doubted.get(&at) {
+                    verdict = Verdict::Undecided(*reason);
+                } else if let Some(name) = node.as_ref().filter(|name| found_on.contains(*name))
+                    && !fleet.events[at].is_empty()
+                {
+                    // What was left of its incident is the node's now.
+                    verdict = Verdict::Merged(vec![key(Subject::Node(name.clone()))]);
+                }
             }
             let uuid = gpu.uuid.clone();
             judgements.push(self.judgement(Subject::Gpu { node, uuid }, verdict));
@@ -320,25 +324,37 @@ fn board_verdict(fleet: &Fleet<'_>, at: usize, mut found: Found) -> Verdict {
     }
 }
 
-/// Judges a node, and hands the signs that belong to one of its boards to that board.
-fn node_verdict(fleet: &Fleet<'_>, name: &NodeName, founds: &mut [Found]) -> Verdict {
+/// Judges a node, and hands the signs that belong to one of its boards to that board. A board is
+/// doubted where its node could have had a sign of it that can no longer be seen.
+fn node_verdict(
+    fleet: &Fleet<'_>,
+    name: &NodeName,
+    founds: &mut [Found],
+    doubted: &mut BTreeMap<usize, Reason>,
+) -> Verdict {
     let snapshot = fleet.snapshot;
+    let boards = fleet.boards.get(name).map_or(&[] as &[usize], Vec::as_slice);
     if !snapshot.warm {
         return Verdict::Undecided(Reason::WarmUp);
     }
     let known = snapshot.inventory.nodes.get(name);
     let (true, Some(node)) = (node::is_complete(fleet), known) else {
+        // A list that was never had cannot have shown anything.
+        if snapshot.nodes.contains_key(name) {
+            doubted.extend(boards.iter().map(|at| (*at, Reason::InventoryIncomplete)));
+        }
         return Verdict::Undecided(Reason::InventoryIncomplete);
     };
     let view = View {
         node,
         track: snapshot.nodes.get(name).map(|track| &**track),
-        boards: fleet.boards.get(name).map_or(&[], Vec::as_slice),
+        boards,
     };
     let mut seen = NodeFound::default();
     capacity::look(fleet, &view, founds, &mut seen);
     count::look(fleet, &view, &mut seen);
     condition::look(fleet, &view, &mut seen);
+    doubted.extend(seen.doubted.iter().map(|at| (*at, Reason::Blind)));
     let joined = place_signs(fleet, &view, &mut seen, founds);
     let (holds, undecided) = (seen.found.holds, seen.undecided);
     let place = Place {

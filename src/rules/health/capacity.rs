@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fleet::Fleet;
 use super::node::{Claim, NodeFound, View, gpu_resources, restarts};
 use super::sign::{Found, Kind, Sign};
+use super::xid::Event;
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
 use crate::rules::xid::{self, DevicePlugin, Xid};
@@ -32,8 +33,8 @@ pub(super) fn candidates(
     boards.iter().copied().filter(explains).collect()
 }
 
-/// Codes near a time on which the device plugin withholds a GPU.
-fn withholding_codes(fleet: &Fleet<'_>, at: usize, since: Timestamp) -> Vec<u16> {
+/// XIDs near a time on which the device plugin withholds a GPU.
+fn withholding_codes<'a>(fleet: &'a Fleet<'_>, at: usize, since: Timestamp) -> Vec<&'a Event> {
     fleet.events[at]
         .iter()
         .filter(|event| {
@@ -43,7 +44,6 @@ fn withholding_codes(fleet: &Fleet<'_>, at: usize, since: Timestamp) -> Vec<u16>
         .filter(|event| {
             xid::lookup(event.code).is_none_or(|known| known.plugin == DevicePlugin::Withholds)
         })
-        .map(|event| event.code)
         .collect()
 }
 
@@ -78,17 +78,25 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, founds: &[Found], node: &
         node.found.holds = true;
         return;
     }
-    let boards = candidates(fleet, view.boards, founds, loss.since);
+    let mut boards = candidates(fleet, view.boards, founds, loss.since);
     let all = loss.withheld == loss.capacity;
+    if all && loss.capacity > 1 {
+        // One board in mild trouble does not take the others along; an XID can.
+        boards.retain(|at| {
+            founds[*at]
+                .signs
+                .iter()
+                .any(|sign| sign.kind == Kind::Xid || sign.direct)
+        });
+    }
     let sign = if all && boards.is_empty() {
         plugin_down(fleet, view, &loss, lasted)
     } else {
         drop(fleet, view, &loss, lasted, &boards)
     };
-    let claim = if all && boards.is_empty() {
-        Claim::Node
-    } else {
-        Claim::OneInTrouble
+    let claim = match *boards {
+        [at] => Claim::Named(at),
+        _ => Claim::Node,
     };
     node.signs.push((sign, claim));
 }
@@ -144,7 +152,8 @@ fn short_since(track: Option<&Track>, capacity: f64, now: Timestamp) -> (Timesta
     } else {
         now
     };
-    (since.min(changed), seen)
+    // The first observation may have left the look-back.
+    (since.min(changed), seen + usize::from(changed < since))
 }
 
 /// GPU labels without a GPU resource, where a device plugin is expected.
@@ -213,9 +222,16 @@ fn plugin_down(fleet: &Fleet<'_>, view: &View<'_>, loss: &Loss, lasted: SignedDu
     let critical_after = fleet.thresholds.plugin_critical_after.get();
     let (severity, planned) = severity(fleet, view, lasted, critical_after);
     let text = if view.capacity() > 0 {
-        format!("none of {} GPUs is allocatable for {}", loss.capacity, words::length(lasted))
+        format!(
+            "none of {} GPUs allocatable since {}",
+            loss.capacity,
+            words::moment(loss.since)
+        )
     } else {
-        format!("GPU labels but no GPU resource for {}", words::length(lasted))
+        format!(
+            "GPU labels but no GPU resource since {}",
+            words::moment(loss.since)
+        )
     };
     let evidence = Evidence::at(text.clone(), "node status", loss.since);
     let mut sign = Sign::new(
@@ -251,11 +267,18 @@ fn drop(
 ) -> Sign {
     let critical_after = fleet.thresholds.capacity_critical_after.get();
     let (severity, planned) = severity(fleet, view, lasted, critical_after);
+    let codes = match boards {
+        [at] => withholding_codes(fleet, *at, loss.since),
+        _ => Vec::new(),
+    };
+    let near = codes.last().map_or(String::new(), |event| {
+        format!(", about when XID {} came", event.code)
+    });
     let text = format!(
-        "{} of {} GPUs allocatable for {}",
+        "{} of {} GPUs allocatable since {}{near}",
         loss.capacity - loss.withheld,
         loss.capacity,
-        words::length(lasted)
+        words::moment(loss.since)
     );
     let evidence = Evidence::at(text.clone(), "node status", loss.since);
     let mut sign = Sign::new(
@@ -277,21 +300,31 @@ fn drop(
             "telemetry",
         ));
     }
-    if let [at] = boards {
-        let codes = withholding_codes(fleet, *at, loss.since);
-        let program = |code: &u16| {
-            xid::lookup(*code).is_some_and(|known: &Xid| {
-                known.is_application() || known.is_consequence()
-            })
-        };
-        if !codes.is_empty() && codes.iter().all(program) {
-            sign.contradicted = true;
-            sign.reading = "a program fault on which the device plugin withholds the GPU: look at the job, then at the plugin; no reason to replace anything".into();
-        }
-    }
+    explain(&mut sign, &codes);
     sign.against.extend(planned);
     sign.against.extend(restarts(fleet, view, loss.since));
     sign
+}
+
+/// What the codes that came with a loss say about it.
+fn explain(sign: &mut Sign, codes: &[&Event]) {
+    for event in codes {
+        let known = xid::lookup(event.code);
+        sign.facts.push(Fact {
+            name: format!("XID {}, recommended action", event.code).into(),
+            value: known.map_or("not catalogued", |known| known.action).to_owned(),
+            source: "XID catalogue".into(),
+            at: Some(event.at),
+        });
+    }
+    let program = |event: &&Event| {
+        xid::lookup(event.code)
+            .is_some_and(|known: &Xid| known.is_application() || known.is_consequence())
+    };
+    if !codes.is_empty() && codes.iter().all(program) {
+        sign.contradicted = true;
+        sign.reading = "a program fault on which the device plugin withholds the GPU: look at the job, then at the plugin; no reason to replace anything".into();
+    }
 }
 
 /// Whether the board's XID family is there and has never shown a code.

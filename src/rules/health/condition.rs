@@ -32,7 +32,7 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
             Verdict::Healthy => {}
             // The check did not work: no problem, and no sign of health either.
             Verdict::Unknown if hardware => {
-                node.undecided(Reason::Blind);
+                doubt(fleet, view, condition, node);
                 node.found.missing.push(Evidence::of(
                     format!("condition {} is {}: its check did not work", known.name, condition.status),
                     "node condition",
@@ -45,13 +45,21 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
                 node.signs.push((sign, named_board(fleet, view, condition)));
             }
             Verdict::Problem => {
-                node.undecided(Reason::Blind);
+                doubt(fleet, view, condition, node);
                 node.found.missing.push(Evidence::of(
                     format!("condition {} reports a problem, but nobody has confirmed it lately", known.name),
                     "node condition",
                 ));
             }
         }
+    }
+}
+
+/// A check that no longer works: neither the node nor a board that it names is quiet.
+fn doubt(fleet: &Fleet<'_>, view: &View<'_>, condition: &NodeCondition, node: &mut NodeFound) {
+    node.undecided(Reason::Blind);
+    if let Claim::Named(at) = named_board(fleet, view, condition) {
+        node.doubted.push(at);
     }
 }
 

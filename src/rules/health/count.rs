@@ -164,7 +164,11 @@ impl Mismatch {
             // More boards than Kubernetes knows of: capacity, but no board, is missing.
             severity = severity.min(Severity::Warning);
         }
-        let text = format!("{} for {}", self.texts.join("; "), words::length(lasted));
+        let text = format!(
+            "{} since {}",
+            self.texts.join("; "),
+            words::moment(self.since)
+        );
         let evidence = Evidence::at(text.clone(), "node status and telemetry", self.since);
         let mut sign = Sign::new(
             Cause::GpuCountMismatch,

@@ -151,9 +151,15 @@ pub(super) fn single_bit_per_minute(
         })
 }
 
-/// A rate a minute, over no less than the window: a short history makes no high rate.
+/// Share of a window that must be covered for a rate to be measured over what is covered.
+const COVERED: f64 = 0.8;
+
+/// A rate a minute. What covers too little of the window is spread over all of it: a short history
+/// makes no high rate.
 pub(super) fn per_minute(amount: f64, over: SignedDuration, window: SignedDuration) -> f64 {
-    amount / (over.max(window).as_secs_f64() / 60.0)
+    let (over, window) = (over.as_secs_f64(), window.as_secs_f64());
+    let seconds = if over >= COVERED * window { over } else { window };
+    amount * 60.0 / seconds
 }
 
 fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {

@@ -126,6 +126,8 @@ pub(super) struct NodeFound {
     pub signs: Vec<(Sign, Claim)>,
     /// Why the node cannot be called quiet.
     pub undecided: Option<Reason>,
+    /// Boards that cannot be called quiet for that reason either.
+    pub doubted: Vec<usize>,
 }
 
 impl NodeFound {
@@ -147,7 +149,8 @@ pub(super) fn is_complete(fleet: &Fleet<'_>) -> bool {
 }
 
 /// The GPU nodes, sorted by name: from the inventory, and while that is incomplete also those
-/// that only telemetry knows.
+/// that only telemetry knows. A node that a complete list no longer has is judged (undecided) only
+/// as long as its boards report.
 pub(super) fn names(fleet: &Fleet<'_>) -> BTreeSet<NodeName> {
     let snapshot = fleet.snapshot;
     let offers = |node: &Node| {
@@ -168,9 +171,12 @@ pub(super) fn names(fleet: &Fleet<'_>) -> BTreeSet<NodeName> {
         .filter(|node| offers(node))
         .map(|node| node.name.clone())
         .collect();
-    if !is_complete(fleet) {
-        names.extend(fleet.boards.keys().map(|name| (*name).clone()));
-    }
+    let complete = is_complete(fleet);
+    let only_telemetry = fleet.boards.iter().filter(|(name, boards)| {
+        let live = |at: &usize| !snapshot.gpus[*at].is_blind();
+        !complete || (snapshot.nodes.contains_key(**name) && boards.iter().any(live))
+    });
+    names.extend(only_telemetry.map(|(name, _)| (*name).clone()));
     names
 }
 

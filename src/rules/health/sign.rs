@@ -92,11 +92,6 @@ impl Sign {
         }
     }
 
-    pub(super) fn direct(mut self) -> Self {
-        self.direct = true;
-        self
-    }
-
     pub(super) fn reading(mut self, reading: impl Into<Cow<'static, str>>) -> Self {
         self.reading = reading.into();
         self
