@@ -1,6 +1,8 @@
 //! From signs to one finding.
 
-use super::sign::{Found, Kind, Sign};
+use std::fmt::Write;
+
+use super::sign::{Doubt, Found, Kind, Sign, Weight};
 use crate::finding::{Cause, Evidence, Finding, Grade, Severity, Step};
 use crate::snapshot::Gpu;
 
@@ -110,24 +112,24 @@ fn grade(signs: &[Sign]) -> Grade {
     let Some(worst) = signs.first() else {
         return Grade::Inconclusive;
     };
-    if signs.iter().all(|sign| sign.inconclusive) {
+    if signs.iter().all(|sign| sign.doubt == Some(Doubt::Inconclusive)) {
         return Grade::Inconclusive;
     }
-    if worst.contradicted {
+    if worst.doubt == Some(Doubt::Contradicted) {
         return Grade::Contradicted;
     }
-    if worst.direct {
+    if worst.weight == Weight::Direct {
         return Grade::Strong;
     }
     let mut kinds: Vec<Kind> = signs
         .iter()
-        .filter(|sign| sign.severity >= Severity::Warning && !sign.contradicted)
+        .filter(|sign| sign.severity >= Severity::Warning && sign.doubt.is_none())
         .map(|sign| sign.kind)
         .filter(|kind| *kind != Kind::Derived)
         .collect();
     kinds.sort();
     kinds.dedup();
-    if kinds.len() > 1 && !worst.capped {
+    if kinds.len() > 1 && worst.weight != Weight::Capped {
         Grade::Strong
     } else {
         Grade::Moderate
@@ -152,7 +154,7 @@ fn summary(place: &Place<'_>, signs: &[Sign]) -> String {
         text.push_str(&beside.join(", "));
     }
     if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+        let _ = write!(text, " and {more} more");
     }
     text.push_str("; consistent with ");
     text.push_str(&worst.reading);

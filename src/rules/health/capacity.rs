@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::Fleet;
 use super::node::{Claim, NodeFound, View, gpu_resources, restarts};
-use super::sign::{Found, Kind, Sign};
+use super::sign::{Doubt, Found, Kind, Sign, Weight};
 use super::xid::Event;
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
@@ -86,7 +86,7 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, founds: &[Found], node: &
             founds[*at]
                 .signs
                 .iter()
-                .any(|sign| sign.kind == Kind::Xid || sign.direct)
+                .any(|sign| sign.kind == Kind::Xid || sign.weight == Weight::Direct)
         });
     }
     let sign = if all && boards.is_empty() {
@@ -293,7 +293,9 @@ fn drop(
     let live = view.gpus(fleet).filter(|gpu| !gpu.is_blind()).count();
     if live > 0 && live == view.boards.len() {
         let quiet = boards.is_empty() && view.gpus(fleet).all(shows_no_xid);
-        sign.contradicted |= quiet;
+        if quiet {
+            sign.doubt = Some(Doubt::Contradicted);
+        }
         let rest = if quiet { ", none with an XID" } else { "" };
         sign.against.push(Evidence::of(
             format!("telemetry still shows all {live} boards of the node{rest}: the plugin's latch rather than a lost GPU"),
@@ -322,7 +324,7 @@ fn explain(sign: &mut Sign, codes: &[&Event]) {
             .is_some_and(|known: &Xid| known.is_application() || known.is_consequence())
     };
     if !codes.is_empty() && codes.iter().all(program) {
-        sign.contradicted = true;
+        sign.doubt = Some(Doubt::Contradicted);
         sign.reading = "a program fault on which the device plugin withholds the GPU: look at the job, then at the plugin; no reason to replace anything".into();
     }
 }

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use jiff::SignedDuration;
-use serde::{Deserialize, Deserializer};
 
 use super::dcgm::asks_for_recovery;
 use super::fleet::Fleet;
-use super::sign::{Found, Kind, Sign};
+use super::severity::{XidSeverity, severity_of};
+use super::sign::{Doubt, Found, Kind, Sign, Weight};
 use super::xid::{Event, Standing, reset, standing};
 use crate::finding::{Cause, Evidence, Fact, Severity};
 use crate::rules::words;
@@ -20,63 +19,6 @@ use crate::snapshot::{Gpu, Liveness, Signal};
 const HELD: SignedDuration = SignedDuration::from_secs(90);
 /// NVIDIA's code for a change of the recovery action.
 const RECOVERY_CHANGED: u16 = 154;
-
-/// Severities that the configuration gives to single codes: `xid_severity: {63: info}`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct XidSeverity(BTreeMap<u16, Severity>);
-
-impl fmt::Display for XidSeverity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("as catalogued");
-        }
-        let rows: Vec<_> = self
-            .0
-            .iter()
-            .map(|(code, severity)| format!("{code}: {}", severity.as_str()))
-            .collect();
-        f.write_str(&rows.join(", "))
-    }
-}
-
-impl<'de> Deserialize<'de> for XidSeverity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let rows = BTreeMap::<u16, String>::deserialize(deserializer)?;
-        let severity = |word: &str| {
-            Severity::ALL
-                .into_iter()
-                .find(|severity| severity.as_str() == word)
-        };
-        rows.into_iter()
-            .map(|(code, word)| {
-                let severity = severity(&word).ok_or_else(|| {
-                    serde::de::Error::custom(format!(
-                        "`{word}` for XID {code}: want info, warning or critical"
-                    ))
-                })?;
-                Ok((code, severity))
-            })
-            .collect::<Result<_, D::Error>>()
-            .map(Self)
-    }
-}
-
-/// What a severity in the catalogue means for a finding.
-pub(super) fn severity_of(code: u16, overrides: &XidSeverity) -> Severity {
-    if let Some(severity) = overrides.0.get(&code) {
-        return *severity;
-    }
-    match xid::lookup(code).map(|known| known.severity) {
-        Some(xid::Severity::Critical) => Severity::Critical,
-        Some(xid::Severity::High | xid::Severity::Warning) | None => Severity::Warning,
-        Some(
-            xid::Severity::Info
-            | xid::Severity::Application
-            | xid::Severity::Consequence
-            | xid::Severity::Legacy,
-        ) => Severity::Info,
-    }
-}
 
 /// The events of a board that count, by code.
 pub(super) fn active<'a>(fleet: &'a Fleet<'_>, at: usize) -> BTreeMap<u16, Vec<&'a Event>> {
@@ -162,7 +104,7 @@ impl Context<'_> {
             severity = severity.max(Severity::Warning);
         }
         let headline = format!("XID {} ({})", self.code, self.meaning());
-        let text = format!("{headline}{}{}", self.when(last), self.how_often());
+        let text = format!("{headline}{}{}", when(last), self.how_often());
         let evidence = Evidence::at(text, last.source.spec().name, last.at);
         let mut sign = Sign::new(
             Cause::Xid(self.code),
@@ -174,8 +116,11 @@ impl Context<'_> {
         )
         .reading(self.reading(repeated))
         .fact(self.fact(last));
-        sign.capped = unsure || (!dated && !self.lost);
-        sign.direct = dated && !unsure && self.known.is_some_and(Xid::is_hardware);
+        if unsure || (!dated && !self.lost) {
+            sign.weight = Weight::Capped;
+        } else if dated && self.known.is_some_and(Xid::is_hardware) {
+            sign.weight = Weight::Direct;
+        }
         sign.facts.extend(self.knowledge());
         self.speak_against(&mut sign, events, repeated);
         if !dated {
@@ -198,17 +143,6 @@ impl Context<'_> {
             .map_or("not in the catalogue: its weight is not known", |known| {
                 known.meaning
             })
-    }
-
-    fn when(&self, event: &Event) -> String {
-        let at = words::moment(event.at);
-        match event.after {
-            Some(after) => format!(
-                " at {at}, within {} of the reading before",
-                words::length(event.at.duration_since(after))
-            ),
-            None => format!(", there at first sight ({at}), of unknown age"),
-        }
     }
 
     fn how_often(&self) -> String {
@@ -342,7 +276,7 @@ impl Context<'_> {
         let others = self.fleet.others_with(self.code, self.gpu);
         if known.is_application() && !repeated {
             let text = if others > 0 {
-                sign.contradicted = true;
+                sign.doubt = Some(Doubt::Contradicted);
                 format!("{others} other GPUs had the same code within a day, which points at a program")
             } else {
                 format!("XID {} points at the program first: it was not seen here repeatedly under different jobs", self.code)
@@ -350,7 +284,7 @@ impl Context<'_> {
             sign.against.push(Evidence::of(text, "XID catalogue"));
         }
         if known.is_consequence() && self.alone {
-            sign.inconclusive = true;
+            sign.doubt = Some(Doubt::Inconclusive);
             sign.missing.push(Evidence::of(
                 "the code before it: 43 and 45 follow from another event, which the gauge no longer shows; the kernel log does",
                 Signal::Xid.spec().name,
@@ -378,6 +312,17 @@ impl Context<'_> {
                 self.gpu.live_at,
             ));
         }
+    }
+}
+
+fn when(event: &Event) -> String {
+    let at = words::moment(event.at);
+    match event.after {
+        Some(after) => format!(
+            " at {at}, within {} of the reading before",
+            words::length(event.at.duration_since(after))
+        ),
+        None => format!(", there at first sight ({at}), of unknown age"),
     }
 }
 

@@ -90,6 +90,11 @@ impl Boards {
             first_seen: first,
         }
     }
+
+    /// How many there were, as far as that was seen.
+    fn before(&self) -> i64 {
+        self.present + i64::try_from(self.missing.len()).unwrap_or(0)
+    }
 }
 
 fn first_seen(gpu: &Gpu) -> Option<Timestamp> {
@@ -119,7 +124,7 @@ impl Mismatch {
         let mut fewer = false;
         if !boards.missing.is_empty() {
             fewer = true;
-            let before = seen + boards.missing.len() as i64;
+            let before = boards.before();
             texts.push(format!("{seen} boards in telemetry where {before} were seen before"));
         }
         for (expected, what) in [(capacity, "capacity"), (labelled, "GPU feature discovery")] {

@@ -1,7 +1,7 @@
 //! DCGM's own health check, and the recovery action that the driver asks for.
 
 use super::fleet::Fleet;
-use super::sign::{Found, Kind, Sign};
+use super::sign::{Doubt, Found, Kind, Sign};
 use super::xid::{Standing, standing};
 use crate::finding::{Cause, Evidence, Fact, Severity};
 use crate::rules::{words, xid};
@@ -84,7 +84,7 @@ fn sign(
     // DCGM warns on codes of the application class as well (31, 43 …).
     if let (false, Some(codes)) = (failed, only_program_codes(fleet, at)) {
         sign.severity = Severity::Info;
-        sign.contradicted = true;
+        sign.doubt = Some(Doubt::Contradicted);
         sign.reading = "DCGM's echo of an XID that points at the program".into();
         sign.against.push(Evidence::of(
             format!("the only XIDs of this GPU are of the application or consequence class ({codes}), on which DCGM warns too"),

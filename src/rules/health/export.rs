@@ -130,7 +130,7 @@ fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
                 let key = SeriesKey { signal, part };
                 match gpu.reading_of(entity, key) {
                     Reading::Live(_) => {}
-                    Reading::Stale(last) => lost.push((signal, last.at)),
+                    Reading::Stale(seen) => lost.push((signal, seen.at)),
                     // An absent XID family: seen before, or never (on an instance's board, or
                     // on a DCGM that has none before the first XID).
                     Reading::Missing(_) if was_there(track) => {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::export::growth_over_links;
 use super::fleet::Fleet;
 use super::memory::per_minute;
-use super::sign::{Found, Kind, Sign};
+use super::sign::{Doubt, Found, Kind, Sign, Weight};
 use crate::finding::{Cause, Evidence, Severity};
 use crate::rules::{product, words, xid};
 use crate::snapshot::{Gpu, SeriesKey, Signal, Track};
@@ -46,7 +46,9 @@ fn fault(gpu: &Gpu, found: &mut Found) {
     };
     let mut sign = nvlink(severity, since, text.to_owned(), signal.spec().name)
         .fact(words::fact(signal, last));
-    sign.direct = severity == Severity::Critical;
+    if severity == Severity::Critical {
+        sign.weight = Weight::Direct;
+    }
     found.signs.push(sign);
 }
 
@@ -125,7 +127,7 @@ fn down(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
             .fact(words::fact(signal, track.last()));
         if let Some(why) = peer_is_in_trouble(fleet, gpu, peer) {
             sign.severity = Severity::Info;
-            sign.contradicted = true;
+            sign.doubt = Some(Doubt::Contradicted);
             sign.reading = "trouble at the other end of the link".into();
             sign.against
                 .push(Evidence::of(format!("GPU {peer} of the same node {why}"), "telemetry"));

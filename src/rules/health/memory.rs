@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Thresholds;
 use super::fleet::Fleet;
-use super::sign::{Found, Kind, Sign};
+use super::sign::{Found, Kind, Sign, Weight};
 use crate::finding::{Cause, Evidence, Severity};
 use crate::rules::words;
 use crate::snapshot::{Gpu, Signal, Track};
@@ -85,7 +85,9 @@ fn levels(gpu: &Gpu, found: &mut Found) {
         let mut sign = Sign::new(cause, severity, Kind::Memory, since, text, evidence)
             .reading(reading)
             .fact(words::fact(signal, last));
-        sign.direct = severity == critical;
+        if severity == critical {
+            sign.weight = Weight::Direct;
+        }
         found.signs.push(sign);
     }
 }

@@ -28,6 +28,26 @@ pub(super) enum Kind {
     Derived,
 }
 
+/// How much a sign carries by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Of unknown age or weight: it cannot be strong, whatever is beside it.
+    Capped,
+    /// One sign among others.
+    Plain,
+    /// It says by itself, and with a date, that something is broken.
+    Direct,
+}
+
+/// What makes a sign doubtful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Other evidence speaks against a fault of the hardware.
+    Contradicted,
+    /// What would be needed to read it is missing.
+    Inconclusive,
+}
+
 /// One sign of trouble.
 #[derive(Clone, Debug)]
 pub(super) struct Sign {
@@ -37,14 +57,10 @@ pub(super) struct Sign {
     pub severity: Severity,
     /// Where it comes from.
     pub kind: Kind,
-    /// Whether it says by itself, and with a date, that something is broken.
-    pub direct: bool,
-    /// Whether it is of unknown age or weight, so that it cannot be strong whatever is beside it.
-    pub capped: bool,
-    /// Whether other evidence speaks against a fault of the hardware.
-    pub contradicted: bool,
-    /// Whether what would be needed to read it is missing.
-    pub inconclusive: bool,
+    /// How much it carries by itself.
+    pub weight: Weight,
+    /// What makes it doubtful.
+    pub doubt: Option<Doubt>,
     /// The first evidence.
     pub since: Timestamp,
     /// What was seen, in a few words: the head of a summary.
@@ -64,7 +80,7 @@ pub(super) struct Sign {
 }
 
 impl Sign {
-    /// A sign that is neither direct nor spoken against, with the sentence that supports it.
+    /// A plain sign that nothing speaks against, with the sentence that supports it.
     pub(super) fn new(
         cause: Cause,
         severity: Severity,
@@ -77,10 +93,8 @@ impl Sign {
             cause,
             severity,
             kind,
-            direct: false,
-            capped: false,
-            contradicted: false,
-            inconclusive: false,
+            weight: Weight::Plain,
+            doubt: None,
             since,
             headline,
             reading: "a fault of the GPU".into(),

@@ -3,8 +3,8 @@
 
 use super::{finding, judge, line, node_of, node_with, outcome, quiet, verdict};
 use crate::finding::{Grade, Severity};
-use crate::snapshot::Signal;
-use crate::testing::Board;
+use crate::snapshot::{NodeCondition, Signal};
+use crate::testing::{Board, at};
 
 const HOUR: i64 = 3600;
 
@@ -132,4 +132,36 @@ fn inc_29_peers_without_a_code_have_no_finding() {
     for peer in ["n1-1", "n1-2", "n1-3"] {
         assert_eq!(line(&verdict(&cluster, peer)), "clear");
     }
+}
+
+/// The third scenario: everything about one GPU in one finding, the throttling one left to THERM.
+#[test]
+fn all_signs_of_one_gpu_are_one_finding() {
+    let cluster = node_with(4, 3, &[(-1800, 4), (-380, 3)], 2, |board| {
+        code(board, -420, 48.0);
+        board.steady(Signal::RowRemapFailure, -420, 1.0);
+        board.steady(Signal::EccDoubleBitVolatile, -600, 0.0);
+        board.steady(Signal::EccDoubleBitVolatile, -420, 2.0);
+        for at in (-600..0).step_by(30) {
+            board.read(Signal::NvlinkCrcFlit, &[(at, (600 + at) as f64 * 150.0)]);
+        }
+    })
+    .change_node("n1", |node| {
+        node.conditions.push(NodeCondition {
+            kind: "GPUXIDErrors".into(),
+            status: "True".into(),
+            reason: "XID48".into(),
+            message: "GPU has XID errors".into(),
+            heartbeat: Some(at(-60)),
+            changed: Some(at(-400)),
+        });
+    });
+    let found = finding(&cluster, "n1-2");
+    assert_eq!(outcome(&cluster, "n1-2"), "xid_48 critical strong");
+    assert_eq!(found.supporting.len(), 6, "{found:?}");
+    assert_eq!(found.started, at(-420));
+    let said = judge(&cluster);
+    assert_eq!(line(&said["n1"]), "merged");
+    assert_eq!(line(&said["n1-0"]), "undecided not_exported", "its sibling exports ECC");
+    println!("{}", serde_json::to_string_pretty(&found).expect("json"));
 }

@@ -59,7 +59,7 @@ fn a_level_clears_only_when_it_is_live_and_quiet() {
 
 fn errors(board: &mut Board, a_minute: f64) {
     for at in (-900..0).step_by(30) {
-        let value = 1000.0 + f64::from(at as i32 + 900) / 60.0 * a_minute;
+        let value = 1000.0 + f64::from(at + 900) / 60.0 * a_minute;
         board.read(Signal::EccSingleBitVolatile, &[(at.into(), value)]);
     }
 }

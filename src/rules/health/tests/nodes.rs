@@ -1,5 +1,7 @@
-use super::{finding, index, judge, line, node_of, node_with, outcome, quiet, verdict};
+use super::{Health, Thresholds, finding, index, judge, line, node_of, node_with, outcome, quiet, verdict};
 use crate::finding::{Key, RuleId, Subject, Verdict};
+use crate::incident::{Open, Transition, fold};
+use crate::rules::Rule;
 use crate::snapshot::{Completeness, ListState, NodeCondition, Signal, Taint};
 use crate::testing::{Cluster, at};
 
@@ -293,4 +295,46 @@ fn a_kubelet_restart_speaks_against_the_gpu() {
     let cluster = short(400).node_event("n1", "Starting", -410);
     let found = finding(&cluster, "n1");
     assert!(found.contradicting.iter().any(|e| e.text.contains("Starting")), "{found:?}");
+}
+
+#[test]
+fn a_loss_moves_between_node_and_board_and_no_incident_is_resolved_by_that() {
+    let history = [(-1800, 4), (-400, 3)];
+    let xid = |seconds: i64, zero: bool| {
+        node_with(4, 3, &history, 2, move |board| {
+            board.read(Signal::Xid, &[(seconds - 30, 0.0)]).steady(Signal::Xid, seconds, 48.0);
+            if zero {
+                board.steady(Signal::Xid, -60, 0.0);
+            }
+        })
+    };
+    let mut open = Open::new();
+    let mut step = |cluster: &Cluster| {
+        let snapshot = cluster.snapshot();
+        let judgements = Health::new(Thresholds::default()).judge(&snapshot);
+        let (next, transitions) = fold(&open, &judgements, &snapshot);
+        open = next;
+        transitions
+            .iter()
+            .filter_map(|transition| match transition {
+                Transition::Opened(incident) => {
+                    Some(format!("opened {}", incident.key.subject.place().uuid))
+                }
+                Transition::Closed(incident) => Some(format!(
+                    "closed {} {:?}",
+                    incident.key.subject.place().uuid,
+                    incident.closed.as_ref().map(|closed| closed.how)
+                )),
+                Transition::Severity { .. } => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    // First the loss alone: the node's.
+    assert_eq!(step(&node_with(4, 3, &history, 9, |_| {})), ["opened "]);
+    // Then an XID is told late: the board's.
+    assert_eq!(step(&xid(-390, false)), ["closed  Some(Merged)", "opened n1-2"]);
+    // The board was reset, and the plugin still holds it: the XID explains it.
+    assert!(step(&xid(-390, true)).is_empty());
+    // A code that came long after the loss does not explain it any more once it is over.
+    assert_eq!(step(&xid(-120, true)), ["closed n1-2 Some(Merged)", "opened "]);
 }
