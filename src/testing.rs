@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::history::History;
 use crate::rules::{RuleConfig, RuleSet};
 use crate::snapshot::{
-    Batch, BoardIdentity, ClusterSnapshot, Completeness, GpuObservation, Holder, InstanceId,
+    Batch, BoardIdentity, ClusterSnapshot, Completeness, Event, GpuObservation, Holder, InstanceId,
     Inventory, Limits, ListState, Node, NodeAttribution, NodeObservation, Observation, Pod,
     PodPhase, PodRef, SeriesKey, Signal, SourceId, SourceState, SourceStatus, TargetState,
     TargetStatus,
@@ -404,5 +404,84 @@ impl Board {
                 })
             })
             .collect()
+    }
+}
+
+/// What a cluster goes through, and what is taken away from it.
+impl Cluster {
+    /// An event about a node, seen once.
+    pub(crate) fn node_event(mut self, node: &str, reason: &str, seconds: i64) -> Self {
+        self.inventory.events.push(Arc::new(Event {
+            uid: format!("event-{node}-{reason}-{seconds}").into(),
+            reason: reason.into(),
+            message: format!("{reason} {node}").into(),
+            kind: "Node".into(),
+            namespace: "".into(),
+            name: node.into(),
+            first: at(seconds),
+            last: at(seconds),
+            count: 1,
+        }));
+        self
+    }
+
+    /// A node's boot id as it was at a time.
+    pub(crate) fn boot(mut self, node: &str, seconds: i64, id: &str) -> Self {
+        self.observations.push(Observation::Node(NodeObservation {
+            at: at(seconds),
+            node: node.into(),
+            allocatable: Vec::new(),
+            capacity: Vec::new(),
+            unschedulable: None,
+            boot_id: Some(id.into()),
+        }));
+        self
+    }
+
+    /// Changes a node as the API tells it.
+    pub(crate) fn change_node(mut self, name: &str, change: impl FnOnce(&mut Node)) -> Self {
+        if let Some(node) = self.inventory.nodes.get_mut(&name.into()) {
+            change(Arc::make_mut(node));
+        }
+        self
+    }
+
+    /// Takes a signal of a board and its instances away: all of it, or from a time on.
+    pub(crate) fn without(mut self, uuid: &str, signal: Signal, from: Option<i64>) -> Self {
+        for observation in &mut self.observations {
+            if let Observation::Gpu(seen) = observation
+                && seen.uuid.as_str() == uuid
+                && from.is_none_or(|from| seen.at >= at(from))
+            {
+                seen.readings.retain(|(key, _)| key.signal != signal);
+            }
+        }
+        self
+    }
+
+    /// Takes everything that telemetry says of a board away: all of it, or from a time on.
+    pub(crate) fn silence(mut self, uuid: &str, from: Option<i64>) -> Self {
+        self.observations.retain(|observation| match observation {
+            Observation::Gpu(seen) => {
+                seen.uuid.as_str() != uuid || from.is_some_and(|from| seen.at < at(from))
+            }
+            _ => true,
+        });
+        self
+    }
+
+    /// Every signal that a board's readings have.
+    pub(crate) fn signals_of(&self, uuid: &str) -> Vec<Signal> {
+        let readings = self
+            .observations
+            .iter()
+            .filter_map(|observation| match observation {
+                Observation::Gpu(seen) if seen.uuid.as_str() == uuid => Some(&seen.readings),
+                _ => None,
+            });
+        let mut signals: Vec<_> = readings.flatten().map(|(key, _)| key.signal).collect();
+        signals.sort();
+        signals.dedup();
+        signals
     }
 }

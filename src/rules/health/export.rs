@@ -1,0 +1,209 @@
+//! Which health signals a board exports: what is not seen is never healthy.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::fleet::Fleet;
+use crate::finding::Evidence;
+use crate::snapshot::{Gpu, Point, Reading, SeriesKey, Signal, Track, dcgm_names};
+
+/// The signals that tell of health. Series of one XID come and go by nature and are not here.
+const HEALTH: [Signal; 16] = [
+    Signal::Xid,
+    Signal::EccSingleBitVolatile,
+    Signal::EccDoubleBitVolatile,
+    Signal::EccSingleBitAggregate,
+    Signal::EccDoubleBitAggregate,
+    Signal::RetiredPagesPending,
+    Signal::RowRemapUncorrectable,
+    Signal::RowRemapFailure,
+    Signal::RowRemapPending,
+    Signal::PcieReplay,
+    Signal::NvlinkCrcFlit,
+    Signal::NvlinkCrcData,
+    Signal::NvlinkReplay,
+    Signal::NvlinkRecovery,
+    Signal::NvlinkFault,
+    Signal::P2pStatus,
+];
+
+/// The signals that a finding names where they are missing, most telling first.
+const WORTH_ADDING: [Signal; 10] = [
+    Signal::Xid,
+    Signal::XidWindowCount,
+    Signal::EccDoubleBitVolatile,
+    Signal::RowRemapFailure,
+    Signal::RowRemapPending,
+    Signal::RowRemapUncorrectable,
+    Signal::PcieReplay,
+    Signal::NvlinkCrcFlit,
+    Signal::HealthStatus,
+    Signal::RecoveryAction,
+];
+
+/// How far what a board exports allows to call it quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Export {
+    /// What it ever exported, and what its siblings export, is there now.
+    Whole,
+    /// A health signal is missing that was there before or that its siblings have.
+    Lost,
+    /// A health signal has been missing for so long that what it showed is over by its age.
+    LongLost,
+    /// There is none at all.
+    Nothing,
+}
+
+/// Every health signal of a board that is live and that its siblings should therefore have:
+/// of the XID families only those that are there without an XID as well.
+pub(super) fn live(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
+    HEALTH
+        .into_iter()
+        .chain([Signal::XidWindowCount, Signal::HealthStatus])
+        .filter(|signal| match signal {
+            Signal::Xid => is_live(gpu, *signal) && shows_zero(gpu),
+            Signal::XidWindowCount => gpu.live(*signal).is_some(),
+            _ => is_live(gpu, *signal),
+        })
+}
+
+fn is_live(gpu: &Gpu, signal: Signal) -> bool {
+    gpu.entities().any(|(_, entity)| {
+        entity.parts(signal).any(|(part, _)| {
+            let key = SeriesKey { signal, part };
+            gpu.reading_of(entity, key).live().is_some()
+        })
+    })
+}
+
+/// Whether the XID family is there without an XID: DCGM 4.5 and 4.6 leave it out, and then one
+/// board's code says nothing about another board's missing family.
+fn shows_zero(gpu: &Gpu) -> bool {
+    let zero = |point: &Point| point.value.abs() < f64::EPSILON;
+    gpu.entities()
+        .filter_map(|(_, entity)| entity.track(Signal::Xid))
+        .any(|track| zero(&track.tip.first) || track.points.iter().any(zero))
+}
+
+/// How far what a board exports allows to call it quiet. `gone` is how long an XID family may be
+/// absent before what it showed is over by its age.
+pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
+    let limits = &fleet.snapshot.limits;
+    let gone_after = |signal| match signal {
+        Signal::Xid => fleet.thresholds.xid_clear_after.get(),
+        _ => limits.forget_after.get(),
+    };
+    let mut state = Export::Whole;
+    for (signal, since) in lost(gpu) {
+        let gone = gpu.now.duration_since(since);
+        let after = gone_after(signal);
+        if gone < after {
+            return Export::Lost;
+        }
+        // Long enough to close what was open; after that, it is a signal that is not exported.
+        if gone < after + limits.forget_after.get() {
+            state = Export::LongLost;
+        }
+    }
+    if state != Export::Whole {
+        return state;
+    }
+    let mut known = live(gpu).peekable();
+    if known.peek().is_none() && !is_live(gpu, Signal::Xid) {
+        return Export::Nothing;
+    }
+    let missing_here = fleet.exported_beside(gpu).is_some_and(|beside| {
+        beside.iter().any(|signal| !is_live(gpu, *signal))
+    });
+    if missing_here {
+        Export::Lost
+    } else {
+        Export::Whole
+    }
+}
+
+/// Health series that were seen and are not live, with the time they were last there.
+fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
+    let mut lost = Vec::new();
+    for (_, entity) in gpu.entities() {
+        for signal in HEALTH.into_iter().chain([Signal::HealthStatus]) {
+            for (part, track) in entity.parts(signal) {
+                let key = SeriesKey { signal, part };
+                match gpu.reading_of(entity, key) {
+                    Reading::Live(_) => {}
+                    Reading::Stale(seen) => lost.push((signal, seen.at)),
+                    // An absent XID family: seen before, or never (on an instance's board, or
+                    // on a DCGM that has none before the first XID).
+                    Reading::Missing(_) if was_there(track) => {
+                        lost.push((signal, track.tip.changed));
+                    }
+                    Reading::Missing(_) => {}
+                }
+            }
+        }
+    }
+    lost
+}
+
+fn was_there(track: &Track) -> bool {
+    track.tip.first.value >= 0.0 || track.tip.before_change.is_some()
+}
+
+/// Health signals that the board does not export, with the field to add.
+pub(super) fn missing(gpu: &Gpu) -> Vec<Evidence> {
+    let absent = |signal: &Signal| !is_live(gpu, *signal);
+    WORTH_ADDING
+        .into_iter()
+        .filter(absent)
+        .map(|signal| {
+            let spec = signal.spec();
+            let field = dcgm_names()
+                .iter()
+                .find(|name| name.signal == signal)
+                .map_or(spec.name, |name| name.name);
+            let seen = gpu
+                .entities()
+                .any(|(_, entity)| entity.parts(signal).any(|(_, track)| was_there(track)));
+            let text = if seen {
+                format!("{field} ({}) has no present value", spec.help)
+            } else {
+                format!(
+                    "{field} ({}) is not exported for this GPU: add it to the exporter's counter file",
+                    spec.help
+                )
+            };
+            Evidence::of(text, field)
+        })
+        .collect()
+}
+
+/// The present value of a counter over all links: the series of the whole where there is one,
+/// else the sum of the parts, never both. Gives the growth since a time, and when it began.
+pub(super) fn growth_over_links(
+    gpu: &Gpu,
+    signal: Signal,
+    window: SignedDuration,
+) -> Option<(f64, SignedDuration, Option<Timestamp>)> {
+    let from = gpu.now.saturating_sub(window).unwrap_or(gpu.now);
+    let live = |key: SeriesKey| gpu.reading(key).live().is_some();
+    let grown = |track: &Track| track.growth_since(from);
+    if live(signal.into()) {
+        let growth = grown(gpu.board.track(signal)?)?;
+        return Some((growth.amount, growth.over, growth.began));
+    }
+    let mut sum: Option<(f64, SignedDuration, Option<Timestamp>)> = None;
+    for (part, track) in gpu.board.parts(signal) {
+        let key = SeriesKey { signal, part };
+        if part.number().is_none() || !live(key) {
+            continue;
+        }
+        let Some(growth) = grown(track) else { continue };
+        let (amount, over, began) = sum.get_or_insert((0.0, growth.over, None));
+        *amount += growth.amount;
+        *over = (*over).max(growth.over);
+        *began = match (*began, growth.began) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    sum
+}
