@@ -5,6 +5,9 @@ use crate::finding::{Cause, Evidence, Fact, Severity};
 use crate::rules::product::{self, MemoryLimit};
 use crate::snapshot::{Gpu, Signal};
 
+/// Core and memory of one board under load differ by 10 to 20 °C; twice that is odd.
+const MUCH_COOLER: f64 = 40.0;
+
 /// Where a temperature warns and where it is critical, and how that is known.
 struct Limit {
     warning: f64,
@@ -138,11 +141,14 @@ fn compare(seen: &mut Seen<'_>, gpu: &Gpu, cause: Cause, signal: Signal, name: &
 /// A core that is hot while the memory beside it is not, or the other way round, is worth a look
 /// at the sensor before the cooling.
 fn cool_neighbour(gpu: &Gpu, signal: Signal, value: f64) -> Vec<Evidence> {
-    let other = if signal == Signal::CoreTemperature { Signal::MemoryTemperature } else { Signal::CoreTemperature };
+    let (other, name) = match signal {
+        Signal::CoreTemperature => (Signal::MemoryTemperature, "memory"),
+        _ => (Signal::CoreTemperature, "core"),
+    };
     gpu.live(other)
-        .filter(|point| value - point.value >= 40.0)
+        .filter(|point| value - point.value >= MUCH_COOLER)
         .map(|point| {
-            let text = format!("{} is only {}", other.spec().help, words::quantity(point.value, "°C"));
+            let text = format!("the {name} is only at {}", words::quantity(point.value, "°C"));
             Evidence::at(text, other.spec().name, point.at)
         })
         .into_iter()

@@ -54,11 +54,11 @@ fn sign(seen: &mut Seen<'_>, cause: Cause, what: &str, found: &[Throttled]) {
         .map(|throttled| {
             let text = match throttled.share {
                 Some(share) => format!(
-                    "{}: {} of the window",
-                    throttled.signal.spec().help,
+                    "{} in {} of the window",
+                    told(throttled.signal),
                     words::quantity(share.min(1.0), "ratio")
                 ),
-                None => format!("{}: counted throughout the hold", throttled.signal.spec().help),
+                None => format!("{} in every collection of the hold", told(throttled.signal)),
             };
             Evidence::at(text, throttled.signal.spec().name, throttled.at)
         })
@@ -73,6 +73,17 @@ fn sign(seen: &mut Seen<'_>, cause: Cause, what: &str, found: &[Throttled]) {
         supporting,
         contradicting,
     });
+}
+
+/// What a signal reports, as the subject of a sentence.
+fn told(signal: Signal) -> &'static str {
+    match signal {
+        Signal::ClockEventReasons | Signal::ClockEventWindowCount => "clock-event reasons name it",
+        Signal::SwThermalTime => "software thermal slowdown",
+        Signal::HwThermalTime => "hardware thermal slowdown",
+        Signal::HwPowerBrakeTime => "power brake slowdown",
+        _ => "thermal violation",
+    }
 }
 
 fn collect(seen: &mut Seen<'_>, times: &[Signal], bits: &[ClockEvent]) -> Vec<Throttled> {
