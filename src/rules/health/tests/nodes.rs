@@ -338,3 +338,39 @@ fn a_loss_moves_between_node_and_board_and_no_incident_is_resolved_by_that() {
     // A code that came long after the loss does not explain it any more once it is over.
     assert_eq!(step(&xid(-120, true)), ["closed n1-2 Some(Merged)", "opened "]);
 }
+
+#[test]
+fn a_cluster_that_hands_gpus_out_another_way_is_not_judged_by_the_plugin() {
+    let cluster = node_with(2, 0, &[], 9, |_| {}).change_node("n1", |node| {
+        node.capacity.clear();
+        node.allocatable.clear();
+        node.labels.insert("nvidia.com/gpu.count".into(), "2".into());
+    });
+    assert_eq!(line(&verdict(&cluster, "n1")), "undecided not_exported");
+    // Another node offers the resource, so this one should.
+    let other = cluster.node("n2", 4, &[], |_| {});
+    assert_eq!(line(&verdict(&other, "n1")), "holds", "for less than the hold");
+}
+
+#[test]
+fn lost_replicas_are_counted_as_replicas() {
+    let cluster = node_with(4, 12, &[(-600, 12)], 9, |_| {}).change_node("n1", |node| {
+        node.capacity.insert("nvidia.com/gpu".into(), 16);
+        node.labels.insert("nvidia.com/gpu.replicas".into(), "4".into());
+    });
+    let found = finding(&cluster, "n1");
+    assert!(found.summary.contains("12 of 16 replicas of GPUs"), "{}", found.summary);
+}
+
+#[test]
+fn boards_outside_of_kubernetes_have_no_node_to_compare() {
+    let cluster = node_of(1, 9, |_| {}).gpu("static", "rack-7", quiet);
+    let said = judge(&cluster);
+    assert_eq!(line(&said["static"]), "clear");
+    assert!(!said.contains_key("rack-7"), "{said:?}");
+    // A node that the list once had and has no more: its board is not clear either.
+    let scaled_in = cluster.boot("rack-7", -300, "a");
+    assert_eq!(line(&judge(&scaled_in)["static"]), "undecided inventory_incomplete");
+    let silent = scaled_in.silence("static", Some(-300));
+    assert!(!judge(&silent).contains_key("static"));
+}
