@@ -1,8 +1,8 @@
 use super::{Health, Thresholds, finding, index, judge, line, node_of, node_with, outcome, quiet, verdict};
-use crate::finding::{Key, RuleId, Subject, Verdict};
+use crate::finding::{Cause, Key, RuleId, Subject, Verdict};
 use crate::incident::{Open, Transition, fold};
 use crate::rules::Rule;
-use crate::snapshot::{Completeness, ListState, NodeCondition, Signal, Taint};
+use crate::snapshot::{Completeness, ListState, NodeCondition, Signal, Taint, TargetState};
 use crate::testing::{Cluster, at};
 
 /// A node of four that has offered three for so many seconds.
@@ -373,4 +373,28 @@ fn boards_outside_of_kubernetes_have_no_node_to_compare() {
     assert_eq!(line(&judge(&scaled_in)["static"]), "undecided inventory_incomplete");
     let silent = scaled_in.silence("static", Some(-300));
     assert!(!judge(&silent).contains_key("static"));
+}
+
+#[test]
+fn a_board_that_did_not_come_back_with_its_exporter_is_missing() {
+    let moved = |state: TargetState| {
+        node_of(3, 9, |_| {})
+            .change_node("n1", |node| {
+                for numbers in [&mut node.capacity, &mut node.allocatable] {
+                    numbers.insert("nvidia.com/gpu".into(), 4);
+                }
+            })
+            .gpu("lost", "earlier-address", |board| {
+                quiet(board);
+                index(board, 3);
+                board.identity.node = Some("n1".into());
+            })
+            .silence("lost", Some(-400))
+            .target("earlier-address", |target| target.state = state)
+    };
+    let found = finding(&moved(TargetState::Up), "n1");
+    assert_eq!(found.cause, Cause::GpuCountMismatch);
+    assert!(found.facts.iter().any(|fact| fact.value == "lost"), "{found:?}");
+    // Where that target does not answer, nothing is known of its board.
+    assert_eq!(line(&verdict(&moved(TargetState::Down), "n1")), "undecided blind");
 }
