@@ -310,9 +310,36 @@ fn drop(
         ));
     }
     explain(&mut sign, &codes);
+    sign.missing.extend(which(fleet, view, loss, boards));
     sign.against.extend(planned);
     sign.against.extend(restarts(fleet, view, loss.since));
     sign
+}
+
+/// What is not known about which board is withheld.
+fn which(
+    fleet: &Fleet<'_>,
+    view: &View<'_>,
+    loss: &Loss,
+    boards: &[usize],
+) -> Option<Evidence> {
+    let text = match boards {
+        [_] if loss.withheld > 1 && view.boards.len() > 1 => {
+            "what explains the rest of the loss: one board alone shows a sign".to_owned()
+        }
+        [] | [_] => return None,
+        several => {
+            let titles: Vec<_> = several
+                .iter()
+                .map(|at| fleet.snapshot.gpus[*at].title())
+                .collect();
+            format!(
+                "which board is withheld: {} can each explain it",
+                titles.join(", ")
+            )
+        }
+    };
+    Some(Evidence::of(text, "node status"))
 }
 
 /// What the codes that came with a loss say about it.

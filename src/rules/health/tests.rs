@@ -1,5 +1,6 @@
 //! Tables of small clusters and what the rule says of them.
 
+mod conditions;
 mod incidents;
 mod links;
 mod memory;
