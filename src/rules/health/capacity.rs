@@ -172,13 +172,7 @@ fn not_offered(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) -> Opti
         .clone()
         .any(|(_, track)| track.tip.before_change.is_some() || track.tip.first.value > 0.0);
     let expected = view.label("nvidia.com/gpu.deploy.device-plugin") == Some("true");
-    let others = fleet
-        .snapshot
-        .inventory
-        .nodes
-        .values()
-        .any(|other| gpu_resources(other).any(|(_, capacity, _)| capacity > 0));
-    if !offered_before && !expected && !others {
+    if !offered_before && !expected && !fleet.offered {
         // No node offers the resource: GPUs may be handed out another way (DRA).
         node.undecided(Reason::NotExported);
         return None;
@@ -223,8 +217,9 @@ fn plugin_down(fleet: &Fleet<'_>, view: &View<'_>, loss: &Loss, lasted: SignedDu
     let (severity, planned) = severity(fleet, view, lasted, critical_after);
     let text = if view.capacity() > 0 {
         format!(
-            "none of {} GPUs allocatable since {}",
+            "none of {} {} allocatable since {}",
             loss.capacity,
+            pieces(fleet, view),
             words::moment(loss.since)
         )
     } else {
@@ -257,6 +252,17 @@ fn plugin_down(fleet: &Fleet<'_>, view: &View<'_>, loss: &Loss, lasted: SignedDu
     sign
 }
 
+/// What a piece of the node's GPU resources is.
+fn pieces(fleet: &Fleet<'_>, view: &View<'_>) -> &'static str {
+    if view.is_mig(fleet) {
+        "MIG instances"
+    } else if view.is_shared() {
+        "replicas of GPUs"
+    } else {
+        "GPUs"
+    }
+}
+
 /// GPUs are withheld.
 fn drop(
     fleet: &Fleet<'_>,
@@ -275,9 +281,10 @@ fn drop(
         format!(", about when XID {} came", event.code)
     });
     let text = format!(
-        "{} of {} GPUs allocatable since {}{near}",
+        "{} of {} {} allocatable since {}{near}",
         loss.capacity - loss.withheld,
         loss.capacity,
+        pieces(fleet, view),
         words::moment(loss.since)
     );
     let evidence = Evidence::at(text.clone(), "node status", loss.since);
@@ -303,9 +310,36 @@ fn drop(
         ));
     }
     explain(&mut sign, &codes);
+    sign.missing.extend(which(fleet, view, loss, boards));
     sign.against.extend(planned);
     sign.against.extend(restarts(fleet, view, loss.since));
     sign
+}
+
+/// What is not known about which board is withheld.
+fn which(
+    fleet: &Fleet<'_>,
+    view: &View<'_>,
+    loss: &Loss,
+    boards: &[usize],
+) -> Option<Evidence> {
+    let text = match boards {
+        [_] if loss.withheld > 1 && view.boards.len() > 1 => {
+            "what explains the rest of the loss: one board alone shows a sign".to_owned()
+        }
+        [] | [_] => return None,
+        several => {
+            let titles: Vec<_> = several
+                .iter()
+                .map(|at| fleet.snapshot.gpus[*at].title())
+                .collect();
+            format!(
+                "which board is withheld: {} can each explain it",
+                titles.join(", ")
+            )
+        }
+    };
+    Some(Evidence::of(text, "node status"))
 }
 
 /// What the codes that came with a loss say about it.
@@ -313,10 +347,10 @@ fn explain(sign: &mut Sign, codes: &[&Event]) {
     for event in codes {
         let known = xid::lookup(event.code);
         sign.facts.push(Fact {
-            name: format!("XID {}, recommended action", event.code).into(),
+            name: format!("XID {}: recommended action", event.code).into(),
             value: known.map_or("not catalogued", |known| known.action).to_owned(),
             source: "XID catalogue".into(),
-            at: Some(event.at),
+            at: None,
         });
     }
     let program = |event: &&Event| {

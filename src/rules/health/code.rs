@@ -95,12 +95,13 @@ impl Context<'_> {
         let dated = events.iter().any(|event| event.after.is_some());
         let overrides = &self.fleet.thresholds.xid_severity;
         let mut severity = severity_of(self.code, overrides);
+        let by_operator = overrides.sets(self.code);
         let unsure = self.known.is_none_or(|known| known.needs_corroboration) && !self.agreed;
-        if unsure || (!dated && !self.lost) {
+        if (unsure && !by_operator) || (!dated && !self.lost) {
             severity = severity.min(Severity::Warning);
         }
         let repeated = self.repeats_under_other_jobs(events);
-        if repeated {
+        if repeated && !by_operator {
             severity = severity.max(Severity::Warning);
         }
         let headline = format!("XID {} ({})", self.code, self.meaning());
@@ -181,7 +182,7 @@ impl Context<'_> {
             return Vec::new();
         };
         let fact = |name: &'static str, value: Cow<'static, str>| Fact {
-            name: name.into(),
+            name: format!("XID {}: {name}", self.code).into(),
             value: value.into_owned(),
             source: "XID catalogue".into(),
             at: None,

@@ -9,7 +9,7 @@ use super::node::{Claim, NodeFound, View, restarts};
 use super::sign::{Kind, Sign};
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
-use crate::snapshot::{Gpu, Liveness};
+use crate::snapshot::{Gpu, Liveness, TargetState};
 
 /// Looks for counts that disagree.
 pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
@@ -24,6 +24,9 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
         .labels
         .keys()
         .any(|key| matches!(&**key, "nvidia.com/gpu.product" | "nvidia.com/gpu.memory" | "nvidia.com/gpu.machine"));
+    if boards.silent {
+        node.undecided(Reason::Blind);
+    }
     if discovered && view.labelled_gpus().is_none() {
         node.undecided(Reason::InventoryIncomplete);
     }
@@ -54,6 +57,8 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
 struct Boards {
     live: usize,
     present: i64,
+    /// Whether some are of an exporter that does not answer, and may be there or not.
+    silent: bool,
     missing: Vec<(usize, Timestamp)>,
     first_seen: Option<Timestamp>,
 }
@@ -62,7 +67,7 @@ impl Boards {
     fn of(fleet: &Fleet<'_>, view: &View<'_>) -> Self {
         let mut missing = Vec::new();
         let mut newcomers: Vec<Timestamp> = Vec::new();
-        let (mut live, mut present) = (0, 0);
+        let (mut live, mut present, mut silent) = (0, 0, false);
         for at in view.boards {
             let gpu = &fleet.snapshot.gpus[*at];
             match gpu.liveness {
@@ -74,7 +79,14 @@ impl Boards {
                     present += 1;
                     newcomers.extend(first_seen(gpu));
                 }
-                Liveness::Stale { .. } => present += 1,
+                // Its exporter does not answer: nothing is known of it.
+                Liveness::Stale { .. } if is_silent(fleet, gpu) => {
+                    silent = true;
+                    present += 1;
+                }
+                // Its exporter answers without it, or moved and answers elsewhere without it.
+                Liveness::Stale { since } if since < view.node.created => {}
+                Liveness::Stale { since } => missing.push((*at, since)),
             }
         }
         let first = newcomers.iter().min().copied();
@@ -86,6 +98,7 @@ impl Boards {
         Self {
             live,
             present,
+            silent,
             missing,
             first_seen: first,
         }
@@ -95,6 +108,18 @@ impl Boards {
     fn before(&self) -> i64 {
         self.present + i64::try_from(self.missing.len()).unwrap_or(0)
     }
+}
+
+/// Whether the board's target is there and does not answer.
+fn is_silent(fleet: &Fleet<'_>, gpu: &Gpu) -> bool {
+    let targets = fleet
+        .snapshot
+        .sources
+        .iter()
+        .flat_map(|source| &source.targets);
+    targets
+        .filter(|target| Some(&target.url) == gpu.identity.target.as_ref())
+        .any(|target| target.state != TargetState::Up)
 }
 
 fn first_seen(gpu: &Gpu) -> Option<Timestamp> {

@@ -53,16 +53,23 @@ pub(super) enum Export {
     Nothing,
 }
 
-/// Every health signal of a board that is live and that its siblings should therefore have:
-/// of the XID families only those that are there without an XID as well.
-pub(super) fn live(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
+/// Every health signal that a board has shown lately and that its siblings should therefore have:
+/// of the XID families only those that are there without an XID as well. A board that went silent
+/// still tells what its exporter exports.
+pub(super) fn exported(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
+    let lately = |track: &Track| {
+        let age = gpu.now.duration_since(track.last().at);
+        age <= gpu.limits.forget_after.get()
+    };
     HEALTH
         .into_iter()
         .chain([Signal::XidWindowCount, Signal::HealthStatus])
-        .filter(|signal| match signal {
-            Signal::Xid => is_live(gpu, *signal) && shows_zero(gpu),
-            Signal::XidWindowCount => gpu.live(*signal).is_some(),
-            _ => is_live(gpu, *signal),
+        .filter(move |signal| match signal {
+            Signal::Xid => shows_zero(gpu),
+            Signal::XidWindowCount => gpu.board.track(*signal).is_some_and(lately),
+            _ => gpu
+                .entities()
+                .any(|(_, entity)| entity.parts(*signal).any(|(_, track)| lately(track))),
         })
 }
 
@@ -107,8 +114,12 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     if state != Export::Whole {
         return state;
     }
-    let mut known = live(gpu).peekable();
-    if known.peek().is_none() && !is_live(gpu, Signal::Xid) {
+    let known = [Signal::XidWindowCount, Signal::XidTotal, Signal::HealthStatus];
+    if !HEALTH
+        .into_iter()
+        .chain(known)
+        .any(|signal| is_live(gpu, signal))
+    {
         return Export::Nothing;
     }
     let missing_here = fleet.exported_beside(gpu).is_some_and(|beside| {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::node::gpu_resources;
 use super::xid::{Event, events};
 use super::{Thresholds, export};
-use crate::snapshot::{ClusterSnapshot, Gpu, NodeName, Signal};
+use crate::snapshot::{ClusterSnapshot, Gpu, Node, NodeName, Signal};
 
 /// For how long the same code on other boards is compared.
 const CODES_COMPARED: SignedDuration = SignedDuration::from_hours(24);
@@ -25,6 +26,8 @@ pub(super) struct Fleet<'a> {
     pub events: Vec<Vec<Event>>,
     /// The boards of each node that have not been exchanged, by their place in the snapshot.
     pub boards: BTreeMap<&'a NodeName, Vec<usize>>,
+    /// Whether any node offers GPUs as a resource.
+    pub offered: bool,
     /// Median of the corrected-error rates a minute, over boards that export them, and how many.
     pub single_bit: Option<(f64, usize)>,
     codes: BTreeMap<u16, BTreeSet<usize>>,
@@ -38,6 +41,7 @@ impl<'a> Fleet<'a> {
             thresholds,
             events: Vec::with_capacity(snapshot.gpus.len()),
             boards: BTreeMap::new(),
+            offered: snapshot.inventory.nodes.values().any(|node| offers(node)),
             single_bit: None,
             codes: BTreeMap::new(),
             exported: BTreeMap::new(),
@@ -54,11 +58,10 @@ impl<'a> Fleet<'a> {
             if let (Some(node), None) = (&gpu.identity.node, &gpu.replaced_by) {
                 fleet.boards.entry(node).or_default().push(at);
             }
-            fleet
-                .exported
-                .entry(siblings(gpu))
-                .or_default()
-                .extend(export::live(gpu));
+            if gpu.replaced_by.is_none() {
+                let known = fleet.exported.entry(siblings(gpu)).or_default();
+                known.extend(export::exported(gpu));
+            }
             rates.extend(super::memory::single_bit_per_minute(gpu, thresholds).map(|rate| rate.0));
         }
         fleet.single_bit = median(rates);
@@ -84,6 +87,10 @@ impl<'a> Fleet<'a> {
     pub(super) fn exported_beside(&self, gpu: &Gpu) -> Option<&BTreeSet<Signal>> {
         self.exported.get(&siblings(gpu))
     }
+}
+
+fn offers(node: &Node) -> bool {
+    gpu_resources(node).any(|(_, capacity, _)| capacity > 0)
 }
 
 fn siblings(gpu: &Gpu) -> Siblings {

@@ -1,5 +1,6 @@
 //! Tables of small clusters and what the rule says of them.
 
+mod conditions;
 mod incidents;
 mod links;
 mod memory;
@@ -228,6 +229,14 @@ fn severities_of_codes_can_be_configured() {
     assert_eq!(outcome(&cluster, "a"), "xid_63 warning strong");
     let said = judge_with(&cluster, thresholds).remove("a").expect("judged");
     assert!(line(&said).starts_with("xid_63 info"), "{said:?}");
+    // What the operator says stands, also for a code that the catalogue does not know.
+    let thresholds = read(r#"{"xid_severity": {"777": "critical"}}"#).expect("valid");
+    assert_eq!(thresholds.xid_severity.to_string(), "777: critical");
+    let unknown = alone(|board| {
+        board.read(Signal::Xid, &[(-60, 777.0), (-30, 777.0)]);
+    });
+    let said = judge_with(&unknown, thresholds).remove("a").expect("judged");
+    assert_eq!(line(&said), "xid_777 critical moderate");
     let error = read(r#"{"xid_severity": {"63": "bad"}}"#).expect_err("no severity");
     assert!(error.to_string().contains("want info, warning or critical"));
 }

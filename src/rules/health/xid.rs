@@ -8,8 +8,8 @@ use crate::snapshot::{Edge, Entity, Gpu, InstanceId, Limits, Signal, Track};
 
 /// The exporter's default window of `DCGM_EXP_XID_ERRORS_COUNT`.
 const COUNT_WINDOW: SignedDuration = SignedDuration::from_mins(5);
-/// The families are collected and scraped apart: readings this close tell of one event.
-const SAME_EVENT: SignedDuration = SignedDuration::from_mins(10);
+/// The families come in one body, some collections apart: readings this close tell of one event.
+const SAME_EVENT: SignedDuration = SignedDuration::from_mins(2);
 
 /// An XID, or a run of one code that could not be told apart.
 #[derive(Clone, Debug, PartialEq)]

@@ -42,7 +42,7 @@ fn inc_03_a_program_code_withholds_capacity() {
     assert_eq!(found.grade, Grade::Contradicted);
     assert!(found.summary.contains("program"), "{}", found.summary);
     assert!(found.summary.contains("no reason to replace"), "{}", found.summary);
-    let plugin = found.facts.iter().find(|fact| fact.name == "device plugin");
+    let plugin = found.facts.iter().find(|fact| fact.name == "XID 69: device plugin");
     assert!(plugin.is_some_and(|fact| fact.value.contains("restart of the plugin")));
 }
 
@@ -163,5 +163,4 @@ fn all_signs_of_one_gpu_are_one_finding() {
     let said = judge(&cluster);
     assert_eq!(line(&said["n1"]), "merged");
     assert_eq!(line(&said["n1-0"]), "undecided not_exported", "its sibling exports ECC");
-    println!("{}", serde_json::to_string_pretty(&found).expect("json"));
 }

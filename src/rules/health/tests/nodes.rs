@@ -1,8 +1,8 @@
 use super::{Health, Thresholds, finding, index, judge, line, node_of, node_with, outcome, quiet, verdict};
-use crate::finding::{Key, RuleId, Subject, Verdict};
+use crate::finding::{Cause, Key, RuleId, Subject, Verdict};
 use crate::incident::{Open, Transition, fold};
 use crate::rules::Rule;
-use crate::snapshot::{Completeness, ListState, NodeCondition, Signal, Taint};
+use crate::snapshot::{Completeness, ListState, Signal, Taint, TargetState};
 use crate::testing::{Cluster, at};
 
 /// A node of four that has offered three for so many seconds.
@@ -97,7 +97,9 @@ fn a_nodes_signs_join_the_one_board_that_can_explain_them() {
         index(board, 9);
         board.steady(Signal::RowRemapPending, -300, 1.0);
     });
-    assert!(outcome(&two, "n1").starts_with("allocatable_drop"));
+    let found = finding(&two, "n1");
+    assert_eq!(found.cause, Cause::AllocatableDrop);
+    assert!(found.missing.iter().any(|e| e.text.contains("GPU 2 of n1, GPU 9 of n1")));
     assert_eq!(finding(&two, "n1-2").supporting.len(), 1);
 }
 
@@ -204,73 +206,6 @@ fn a_new_machine_of_the_same_name_owes_nobody_a_board() {
     assert_eq!(line(&verdict(&newer, "n1")), "clear");
 }
 
-fn condition(kind: &str, status: &str, heartbeat: i64) -> NodeCondition {
-    NodeCondition {
-        kind: kind.into(),
-        status: status.into(),
-        reason: "".into(),
-        message: "".into(),
-        heartbeat: Some(at(heartbeat)),
-        changed: Some(at(-1000)),
-    }
-}
-
-#[test]
-fn node_conditions() {
-    let fires = "node_condition warning moderate";
-    for (kind, status, heartbeat, said) in [
-        ("GPUXIDErrors", "True", -100, fires),
-        ("GPUXIDErrors", "True", -899, fires),
-        ("GPUXIDErrors", "True", -900, "undecided blind"),
-        ("GPUXIDErrors", "False", -100, "clear"),
-        ("GpuEcc", "Unknown", -100, "undecided blind"),
-        ("AcceleratedHardwareReady", "False", -100, fires),
-        ("AcceleratedHardwareReady", "True", -100, "clear"),
-        ("XidCriticalError", "True", -90_000, fires),
-        ("UnhealthyNvidiaDevicePlugin", "True", -100, "clear"),
-        ("IBLinkFlapping", "True", -100, "clear"),
-        ("GPUClockThrottling", "True", -100, "clear"),
-        ("RepeatedXID31OnDifferentGPU", "True", -100, "clear"),
-        ("Ready", "Unknown", -100, "clear"),
-        ("SomethingElse", "True", -100, "clear"),
-    ] {
-        let cluster = node_of(2, 9, |_| {}).change_node("n1", |node| {
-            node.conditions.push(condition(kind, status, heartbeat));
-        });
-        assert_eq!(line(&verdict(&cluster, "n1")), said, "{kind} {status} {heartbeat}");
-    }
-    // GKE's message is the boot id: another boot's codes are history.
-    let other_boot = node_of(2, 9, |_| {}).change_node("n1", |node| {
-        let mut condition = condition("XidCriticalError", "True", -100);
-        condition.message = "boot-0".into();
-        node.conditions.push(condition);
-    });
-    assert_eq!(line(&verdict(&other_boot, "n1")), "undecided blind");
-    // EKS could not ask DCGM: telemetry, not a GPU.
-    let telemetry = node_of(2, 9, |_| {}).change_node("n1", |node| {
-        let mut condition = condition("AcceleratedHardwareReady", "False", -100);
-        condition.reason = "DCGMError".into();
-        node.conditions.push(condition);
-    });
-    assert_eq!(line(&verdict(&telemetry, "n1")), "clear");
-}
-
-#[test]
-fn a_condition_that_names_a_board_is_about_it() {
-    let cluster = |heartbeat| {
-        node_of(2, 9, |_| {}).change_node("n1", |node| {
-            let mut condition = condition("GpuMemWatch", "True", heartbeat);
-            condition.message = "ErrorCode:DBE GPU:1 GPU_UUID:n1-1 Recommended Action=NONE".into();
-            node.conditions.push(condition);
-        })
-    };
-    assert_eq!(outcome(&cluster(-100), "n1-1"), "node_condition warning moderate");
-    assert_eq!(line(&verdict(&cluster(-100), "n1")), "merged");
-    // Its agent died: that is no recovery of the board.
-    assert_eq!(line(&verdict(&cluster(-2000), "n1-1")), "undecided blind");
-    assert_eq!(line(&verdict(&cluster(-2000), "n1-0")), "clear");
-}
-
 #[test]
 fn an_incomplete_list_decides_nothing() {
     let stale = ListState::Synced(at(-300));
@@ -337,4 +272,64 @@ fn a_loss_moves_between_node_and_board_and_no_incident_is_resolved_by_that() {
     assert!(step(&xid(-390, true)).is_empty());
     // A code that came long after the loss does not explain it any more once it is over.
     assert_eq!(step(&xid(-120, true)), ["closed n1-2 Some(Merged)", "opened "]);
+}
+
+#[test]
+fn a_cluster_that_hands_gpus_out_another_way_is_not_judged_by_the_plugin() {
+    let cluster = node_with(2, 0, &[], 9, |_| {}).change_node("n1", |node| {
+        node.capacity.clear();
+        node.allocatable.clear();
+        node.labels.insert("nvidia.com/gpu.count".into(), "2".into());
+    });
+    assert_eq!(line(&verdict(&cluster, "n1")), "undecided not_exported");
+    // Another node offers the resource, so this one should.
+    let other = cluster.node("n2", 4, &[], |_| {});
+    assert_eq!(line(&verdict(&other, "n1")), "holds", "for less than the hold");
+}
+
+#[test]
+fn lost_replicas_are_counted_as_replicas() {
+    let cluster = node_with(4, 12, &[(-600, 12)], 9, |_| {}).change_node("n1", |node| {
+        node.capacity.insert("nvidia.com/gpu".into(), 16);
+        node.labels.insert("nvidia.com/gpu.replicas".into(), "4".into());
+    });
+    let found = finding(&cluster, "n1");
+    assert!(found.summary.contains("12 of 16 replicas of GPUs"), "{}", found.summary);
+}
+
+#[test]
+fn boards_outside_of_kubernetes_have_no_node_to_compare() {
+    let cluster = node_of(1, 9, |_| {}).gpu("static", "rack-7", quiet);
+    let said = judge(&cluster);
+    assert_eq!(line(&said["static"]), "clear");
+    assert!(!said.contains_key("rack-7"), "{said:?}");
+    // A node that the list once had and has no more: its board is not clear either.
+    let scaled_in = cluster.boot("rack-7", -300, "a");
+    assert_eq!(line(&judge(&scaled_in)["static"]), "undecided inventory_incomplete");
+    let silent = scaled_in.silence("static", Some(-300));
+    assert!(!judge(&silent).contains_key("static"));
+}
+
+#[test]
+fn a_board_that_did_not_come_back_with_its_exporter_is_missing() {
+    let moved = |state: TargetState| {
+        node_of(3, 9, |_| {})
+            .change_node("n1", |node| {
+                for numbers in [&mut node.capacity, &mut node.allocatable] {
+                    numbers.insert("nvidia.com/gpu".into(), 4);
+                }
+            })
+            .gpu("lost", "earlier-address", |board| {
+                quiet(board);
+                index(board, 3);
+                board.identity.node = Some("n1".into());
+            })
+            .silence("lost", Some(-400))
+            .target("earlier-address", |target| target.state = state)
+    };
+    let found = finding(&moved(TargetState::Up), "n1");
+    assert_eq!(found.cause, Cause::GpuCountMismatch);
+    assert!(found.facts.iter().any(|fact| fact.value == "lost"), "{found:?}");
+    // Where that target does not answer, nothing is known of its board.
+    assert_eq!(line(&verdict(&moved(TargetState::Down), "n1")), "undecided blind");
 }

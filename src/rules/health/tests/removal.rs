@@ -200,3 +200,37 @@ fn a_board_that_was_lost_by_count_does_not_heal_with_the_label() {
     assert!(line(&judge(&gone(true))["n1"]).starts_with("gpu_count_mismatch"));
     nothing_heals(&judge(&gone(true)), &gone(false), "without the label");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+
+    /// Any faults together, any series cut at any time, in any order of arrival of the faults.
+    #[test]
+    fn no_cut_heals(
+        faults in proptest::collection::btree_set(0..FAULTS.len(), 1..4),
+        cuts in proptest::collection::vec((0_usize..18, proptest::option::of(-600_i64..0)), 1..4),
+        tail in proptest::option::of(-600_i64..-30),
+        lost: bool,
+    ) {
+        let build = || {
+            let cluster = cluster(|_| {}, lost).silence("n1-0", None);
+            cluster.gpu("n1-0", "n1", |board| {
+                index(board, 0);
+                all_quiet(board);
+                for fault in &faults {
+                    (FAULTS[*fault].1)(board);
+                }
+            })
+        };
+        let whole = build();
+        let signals = whole.signals_of("n1-0");
+        let mut less = build();
+        for (signal, from) in &cuts {
+            less = less.without("n1-0", signals[signal % signals.len()], *from);
+        }
+        if let Some(from) = tail {
+            less = less.silence("n1-1", Some(from));
+        }
+        nothing_heals(&judge(&whole), &less, &format!("{faults:?} {cuts:?} {tail:?}"));
+    }
+}

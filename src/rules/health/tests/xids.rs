@@ -301,3 +301,34 @@ fn an_exchanged_board_is_no_subject_any_more() {
     assert!(!said.contains_key("a"), "{said:?}");
     assert_eq!(line(&said["b"]), "clear");
 }
+
+#[test]
+fn a_family_that_disappeared_closes_as_expired_and_never_as_resolved() {
+    let gone = |since: i64| {
+        alone(|board| {
+            board.steady(Signal::RowRemapFailure, -3 * HOUR, 0.0);
+            edge(board, -3 * HOUR, -2 * HOUR - 1800, 31.0);
+        })
+        .without("a", Signal::Xid, Some(-since))
+    };
+    for (since, said) in [
+        (600, "undecided not_exported"),
+        (HOUR - 30, "undecided not_exported"),
+        (HOUR, "expired"),
+        (2 * HOUR, "expired"),
+    ] {
+        assert_eq!(line(&verdict(&gone(since), "a")), said, "{since}");
+    }
+    // The node was booted after a fatal code, and the family is absent until the next one.
+    let booted = |since: i64| {
+        alone(|board| {
+            board.steady(Signal::RowRemapFailure, -3 * HOUR, 0.0);
+            edge(board, -3 * HOUR, -2 * HOUR - 1800, 79.0);
+        })
+        .without("a", Signal::Xid, Some(-since))
+        .boot("n1", -DAY, "a")
+        .boot("n1", -since, "b")
+    };
+    assert_eq!(line(&verdict(&booted(600), "a")), "undecided not_exported");
+    assert_eq!(line(&verdict(&booted(2 * HOUR), "a")), "expired");
+}
