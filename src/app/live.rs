@@ -133,18 +133,14 @@ pub(super) fn turn(
             engine.step(batches, now, wall, &|| stopwatch.elapsed())
         }))
     });
-    match step {
-        Ok(step) => {
-            log(&step.transitions);
-            publisher.replace(step.view);
-            true
-        }
-        Err(_) => {
-            error!(cluster = %engine.cluster(), "a cycle failed; what was published before stands");
-            publisher.cycle_failed(engine.cluster());
-            false
-        }
-    }
+    let Ok(step) = step else {
+        error!(cluster = %engine.cluster(), "a cycle failed; what was published before stands");
+        publisher.cycle_failed(engine.cluster());
+        return false;
+    };
+    log(&step.transitions);
+    publisher.replace(step.view);
+    true
 }
 
 /// Says what happened to incidents.

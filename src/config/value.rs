@@ -171,7 +171,7 @@ impl FromStr for ExternalUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let want = "want a URL such as https://gpulens.example.org/lens";
-        let url = reqwest::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
+        let url = url::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
         // The text is not repeated where it holds a password.
         if !url.username().is_empty() || url.password().is_some() {
             return Err(format!("credentials would show in every link; {want}"));

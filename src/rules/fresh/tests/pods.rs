@@ -272,7 +272,7 @@ fn nodes_are_compared_with_targets_only_where_that_can_be() {
         ),
         (
             "GPUs offered for five minutes",
-            base().node("n1", 8, &[], |_| {}).capacity("n1", &[(-1200, 0), (-300, 8)]),
+            base().node("n1", 8, &[], |_| {}).capacity("n1", &[(-660, 0), (-300, 8)]),
             "holds",
         ),
     ] {
