@@ -8,8 +8,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use gpulens::clock::Stopwatch;
 use gpulens::source::exposition::{Format, Labels, Limits, Sample, Scanner, Visitor};
 
 const BODIES: usize = 1_000;
@@ -316,7 +317,7 @@ impl<'a> Row<'a> {
 
     /// One pass over all bodies, which must find every sample.
     fn round(&mut self, bodies: &[Vec<u8>], samples: u64) {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let mut found = 0;
         for (index, body) in bodies.iter().enumerate() {
             found += (self.pass)(index, body);
