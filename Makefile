@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fmt bench fixtures rules tools
+.PHONY: help demo test lint fmt bench fixtures docs tools
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -29,9 +29,11 @@ bench: ## the benchmarks, each against something else in the same run
 fixtures: ## write the recordings under fixtures/ anew
 	$(CARGO) run --quiet --locked --example fixtures
 
-rules: ## write RULES.md anew from the rules
+docs: ## write RULES.md and docs/METRICS.md anew from the code
 	$(CARGO) run --quiet --locked -- rules --format=markdown > RULES.md.new
 	mv RULES.md.new RULES.md
+	$(CARGO) run --quiet --locked -- metrics --format=markdown > docs/METRICS.md.new
+	mv docs/METRICS.md.new docs/METRICS.md
 
 tools:
 	@scripts/test-tools

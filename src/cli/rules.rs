@@ -10,7 +10,7 @@ use super::Done;
 use super::flags::FileFlag;
 use super::outcome::{Failure, Outcome, print};
 use crate::config::{self, Overrides};
-use crate::rules::{ALL, Entry, RuleConfig, markdown, specification};
+use crate::rules::{ALL, Entry, RuleConfig, markdown, section, specification};
 
 const AFTER: &str = "\
 Examples:
@@ -42,12 +42,13 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Done {
-    let config = config::load(args.file.file.as_deref(), Overrides::default())?.rules;
+    let loaded = config::load(args.file.file.as_deref(), Overrides::default())?;
+    let config = loaded.rules;
     let one = args.rule.as_deref().map(find).transpose()?;
     print(&match (args.format, one) {
         (Format::Text, None) => table(&config),
         (Format::Text, Some(entry)) => page(entry, &config),
-        (Format::Markdown, None) => markdown(&config),
+        (Format::Markdown, None) => markdown(&config, &loaded.limits),
         (Format::Markdown, Some(entry)) => section(entry, &config),
         (Format::Json, one) => json_of(one, &config),
     })?;
@@ -115,16 +116,6 @@ fn page(entry: &Entry, config: &RuleConfig) -> String {
         specification(entry),
         thresholds(entry, config)
     )
-}
-
-/// The rule's part of RULES.md.
-fn section(entry: &Entry, config: &RuleConfig) -> String {
-    let text = markdown(config);
-    let heading = format!("\n## {}\n", entry.id);
-    let start = text.find(&heading).map_or(0, |at| at + 1);
-    let rest = &text[start..];
-    let end = rest[1..].find("\n## ").map_or(rest.len(), |at| at + 2);
-    rest[..end].to_owned()
 }
 
 fn json_of(one: Option<&Entry>, config: &RuleConfig) -> String {

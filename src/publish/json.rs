@@ -13,8 +13,8 @@ use super::response::{Answer, JSON, answer};
 use crate::cycle::ClusterView;
 use crate::finding::{Cause, Evidence, Fact, Grade, IncidentId, Reason, RuleId, Severity, Step};
 use crate::incident::{Closed, Incident};
-use crate::rules::{self, Threshold};
-use crate::snapshot::{ClusterName, SourceStatus};
+use crate::rules;
+use crate::snapshot::{ClusterName, SourceStatus, Threshold};
 
 /// Prometheus' envelope of an answer.
 #[derive(Serialize)]

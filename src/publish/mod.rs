@@ -4,7 +4,6 @@
 //! take it as it is. The text of `/metrics` is made at most once a state and format, so that a
 //! scrape costs a memory copy and never an evaluation.
 
-mod build;
 pub mod catalogue;
 mod connection;
 mod filter;
@@ -20,7 +19,6 @@ mod response;
 mod routes;
 mod server;
 
-pub use build::Build;
 pub use metrics::Format;
 pub use process::Process;
 pub use published::{Cycles, PublishOptions, Published, Publisher};

@@ -84,10 +84,10 @@ mod target_findings;
 #[cfg(test)]
 mod tests;
 
-use super::{Count, Ratio, Rule, Threshold};
+use super::{Count, Ratio, Rule};
 use crate::finding::{Cause, Judgement, Reason, Verdict};
 use crate::rules::threshold::thresholds;
-use crate::snapshot::{ClusterSnapshot, Signal, Span};
+use crate::snapshot::{ClusterSnapshot, Signal, Span, Threshold};
 use scene::Scene;
 
 thresholds! {
@@ -97,10 +97,8 @@ thresholds! {
     unreachable_after: Span = Span::seconds(90), "three of dcgm-exporter's default collections of 30 s";
     /// The same while the exporter is being rolled out, and on a node that no target covers
     rollout_hold: Span = Span::minutes(10), "image pull and DCGM start on GPU nodes take minutes";
-    /// The same on a node younger than `new_node_age`
+    /// The same on a node younger than `limits.young_node`
     new_node_hold: Span = Span::minutes(15), "the GPU operator installs the driver first";
-    /// Age below which a node is new
-    new_node_age: Span = Span::minutes(20), "driver, toolkit, device plugin and exporter come one after the other";
     /// How long a target may answer without a GPU
     empty_after: Span = Span::seconds(60), "exporters up to 3.3.9 answer empty for the first 30 s, later ones for 2-3 s at a reload";
     /// How long a board may go unnamed while its target answers
@@ -121,8 +119,6 @@ thresholds! {
     fleet_nodes: Count = Count::new(3.0), "one or two nodes are their own findings";
     /// How long they must be blind
     fleet_after: Span = Span::minutes(10), "the hold of a rollout";
-    /// How long findings on a node under planned work stay info
-    planned_for: Span = Span::minutes(60), "driver upgrades, MIG changes and drains end within the hour";
     /// How long proof must last before an incident is resolved
     clear_hold: Span = Span::minutes(2), "four collections of 30 s";
 }

@@ -103,10 +103,10 @@ mod xid;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Count, Rate, Ratio, Rule, Threshold};
+use super::{Count, Rate, Ratio, Rule};
 use crate::finding::{Judgement, Key, Reason, RuleId, Subject, Verdict};
 use crate::rules::threshold::thresholds;
-use crate::snapshot::{ClusterSnapshot, Signal, Span};
+use crate::snapshot::{ClusterSnapshot, Signal, Span, Threshold};
 use assemble::{Place, finding};
 use export::Export;
 use fleet::Fleet;
@@ -122,10 +122,6 @@ thresholds! {
     capacity_critical_after: Span = Span::minutes(5), "kubelet's grace for a stopped plugin";
     /// How long every GPU of a node must be withheld to be critical.
     plugin_critical_after: Span = Span::minutes(10), "a rollout of the plugin is over by then";
-    /// How long planned work keeps lost capacity at info.
-    planned_work: Span = Span::minutes(60), "driver upgrades and MIG changes are over by then";
-    /// A node younger than this is still being set up.
-    young_node: Span = Span::minutes(20), "driver, toolkit and plugin are started by then";
     /// How long an XID counts that asks for no reset, and how long an XID family may be gone.
     xid_clear_after: Span = Span::minutes(60), "an hour of work without another";
     /// How long an XID that asks for a reset counts without one.

@@ -6,6 +6,7 @@
 mod exclude;
 mod judge;
 pub mod node_condition;
+mod planned;
 pub mod product;
 mod specification;
 mod threshold;
@@ -14,11 +15,12 @@ pub mod xid;
 
 pub use exclude::Exclude;
 pub use judge::{Judged, RuleRun, judge_all};
-pub use specification::{markdown, specification};
-pub use threshold::{Celsius, Count, Rate, Ratio, Threshold};
+pub use planned::planned_work;
+pub use specification::{markdown, section, specification};
+pub use threshold::{Celsius, Count, Rate, Ratio};
 
 use crate::finding::{Judgement, RuleId};
-use crate::snapshot::{ClusterSnapshot, Signal, Span};
+use crate::snapshot::{ClusterSnapshot, Signal, Span, Threshold};
 
 /// A diagnostic rule with its thresholds.
 pub trait Rule: Send + Sync {

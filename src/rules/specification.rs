@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::xid::{self, DevicePlugin};
 use super::{ALL, Entry, RuleConfig};
+use crate::snapshot::{Limits, Threshold};
 
 /// A rule's specification as Markdown: the doc comment at the head of its file.
 #[must_use]
@@ -19,9 +21,27 @@ pub fn specification(entry: &Entry) -> String {
     text
 }
 
+/// A rule's section of RULES.md: its specification with its thresholds.
+#[must_use]
+pub fn section(entry: &Entry, config: &RuleConfig) -> String {
+    let mut text = format!("## {}\n\n**{}**\n\n", entry.id, entry.title);
+    let page = specification(entry);
+    // The file's first line names the rule for its reader; here the heading does.
+    for line in page.lines().skip_while(|line| !line.starts_with("# ")) {
+        if line.starts_with("# ") {
+            text.push_str("##");
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str("\n### Thresholds\n\n");
+    table(&mut text, &(entry.build)(config).thresholds());
+    text
+}
+
 /// RULES.md: every rule's specification with its thresholds.
 #[must_use]
-pub fn markdown(config: &RuleConfig) -> String {
+pub fn markdown(config: &RuleConfig, limits: &Limits) -> String {
     let mut text = String::from(
         "# Rules\n\n\
          Made by `gpulens rules --format markdown` from the head of each rule's file; edit there.\n\n\
@@ -38,27 +58,61 @@ pub fn markdown(config: &RuleConfig) -> String {
         );
     }
     for entry in ALL {
-        let _ = write!(text, "\n## {}\n\n**{}**\n\n", entry.id, entry.title);
-        let body = specification(entry);
-        // The file's first line names the rule for its reader; here the heading does.
-        let body = body
-            .split_once("\n\n")
-            .map_or(body.as_str(), |(_, rest)| rest);
-        text.push_str(&body.replace("\n# ", "\n### ").replacen(
-            "# ",
-            "### ",
-            usize::from(body.starts_with("# ")),
-        ));
-        text.push_str("\n### Thresholds\n\n| threshold | default | decides | origin |\n| --- | --- | --- | --- |\n");
-        for row in (entry.build)(config).thresholds() {
-            let _ = writeln!(
-                text,
-                "| `{}` | {} | {} | {} |",
-                row.name, row.default, row.meaning, row.origin
-            );
-        }
+        text.push('\n');
+        text.push_str(&section(entry, config));
     }
+    text.push_str(SHARED);
+    table(&mut text, &limits.describe());
+    catalogue(&mut text);
     text
+}
+
+const SHARED: &str = "\n## Shared thresholds\n\n\
+    Thresholds of telemetry itself and of planned work, used by several rules: `limits.<threshold>`\n\
+    in the configuration file.\n\n";
+
+fn table(text: &mut String, rows: &[Threshold]) {
+    text.push_str("| threshold | default | decides | origin |\n| --- | --- | --- | --- |\n");
+    for row in rows {
+        let Threshold {
+            name,
+            default,
+            meaning,
+            origin,
+            ..
+        } = row;
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| `{name}` | {default} | {meaning} | {origin} |");
+    }
+}
+
+/// The XIDs that today's boards raise.
+fn catalogue(text: &mut String) {
+    let (source, date) = (xid::SOURCE, xid::SOURCE_DATE);
+    let _ = write!(
+        text,
+        "\n## XID catalogue\n\n{source}; read {date}. Severities can be overridden code by code \
+         (`rules.health.xid_severity`). Codes that boards since A100 no longer raise are known, too, \
+         and info.\n\n\
+         | XID | meaning | class | severity | what to do | device plugin | where authorities disagree |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for xid in xid::all().iter().filter(|xid| xid.is_current()) {
+        let plugin = match xid.plugin {
+            DevicePlugin::Ignores => "ignores it",
+            DevicePlugin::Withholds => "withholds the GPU",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {plugin} | {} |",
+            xid.code,
+            xid.meaning,
+            xid.class.as_str(),
+            xid.severity.as_str(),
+            xid.action,
+            xid.disputed.unwrap_or(""),
+        );
+    }
 }
 
 #[cfg(test)]

@@ -65,11 +65,11 @@ mod throttle;
 use jiff::{SignedDuration, Timestamp};
 
 use super::threshold::{Celsius, Ratio, thresholds};
-use super::{Rule, Threshold, words};
+use super::{Rule, words};
 use crate::finding::{
     Cause, Evidence, Fact, Finding, Grade, Judgement, Key, Reason, RuleId, Severity, Step, Subject, Verdict,
 };
-use crate::snapshot::{ClusterSnapshot, Gpu, Reading, Signal, Span, Track};
+use crate::snapshot::{ClusterSnapshot, Gpu, Reading, Signal, Span, Threshold, Track};
 
 thresholds! {
     /// How long temperature or framebuffer must stay beyond its threshold.

@@ -4,21 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// One threshold as it is documented and in force.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Threshold {
-    /// Its key in the configuration.
-    pub name: &'static str,
-    /// What it decides.
-    pub meaning: &'static str,
-    /// The value in force.
-    pub value: String,
-    /// The built-in value.
-    pub default: String,
-    /// Where the default comes from.
-    pub origin: &'static str,
-}
-
 /// Declares a number that only takes values of a range, and says which when it gets another.
 macro_rules! bounded {
     ($( $(#[$doc:meta])* $type:ident $min:literal..=$max:literal $unit:literal )*) => { $(
@@ -94,9 +79,9 @@ macro_rules! thresholds {
         impl Thresholds {
             /// The thresholds in force, with their defaults and origins.
             #[must_use]
-            pub fn describe(&self) -> Vec<crate::rules::Threshold> {
+            pub fn describe(&self) -> Vec<crate::snapshot::Threshold> {
                 let default = Self::default();
-                vec![$( crate::rules::Threshold {
+                vec![$( crate::snapshot::Threshold {
                     name: stringify!($name),
                     meaning: concat!($($doc),+).trim_ascii(),
                     value: self.$name.to_string(),

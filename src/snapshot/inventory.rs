@@ -90,6 +90,14 @@ pub struct Node {
     pub boot_id: Option<Arc<str>>,
 }
 
+/// Whether an extended resource stands for NVIDIA GPUs or parts of them.
+#[must_use]
+pub fn is_gpu_resource(name: &str) -> bool {
+    name == "nvidia.com/gpu"
+        || name == "nvidia.com/gpu.shared"
+        || name.starts_with("nvidia.com/mig-")
+}
+
 /// A node's condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -97,36 +97,70 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// Thresholds of telemetry itself, lent to history and to every rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// A reading older than this is stale: known, but no longer the present. Default 180 s,
-    /// six collections of dcgm-exporter's default 30 s.
-    pub stale_after: Span,
-    /// Energy that does not move for this long while power is drawn means a frozen exporter.
-    /// Default 180 s.
-    pub frozen_after: Span,
-    /// How often dcgm-exporter collects (its `-c`); scrapes in between repeat values. Default 30 s.
-    pub collection_interval: Span,
-    /// How late an observation may arrive and still be filed in its place. Default 90 s; a
-    /// signal that a rule looks back on longer is filed for that long.
-    pub reorder: Span,
-    /// How long the boards, nodes and holders that nobody names any more are remembered.
-    /// Default 24 h.
-    pub forget_after: Span,
+/// One threshold as it is documented and in force.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Threshold {
+    /// Its key in the configuration.
+    pub name: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+    /// The value in force.
+    pub value: String,
+    /// The built-in value.
+    pub default: String,
+    /// Where the default comes from.
+    pub origin: &'static str,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            stale_after: Span::seconds(180),
-            frozen_after: Span::seconds(180),
-            collection_interval: Span::seconds(30),
-            reorder: Span::seconds(90),
-            forget_after: Span::minutes(24 * 60),
+/// Declares the shared thresholds: `/// what it decides` `name = default, "origin";`
+macro_rules! limits {
+    ($( $(#[doc = $doc:literal])+ $name:ident = $default:expr, $origin:literal; )*) => {
+        /// Thresholds that several rooms share, lent to history and to every rule: `limits:` in
+        /// the configuration.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Limits {
+            $( $(#[doc = $doc])+ pub $name: Span, )*
         }
-    }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $( $name: $default, )* }
+            }
+        }
+
+        impl Limits {
+            /// The thresholds in force, with their defaults and origins.
+            #[must_use]
+            pub fn describe(&self) -> Vec<Threshold> {
+                let default = Self::default();
+                vec![$( Threshold {
+                    name: stringify!($name),
+                    meaning: concat!($($doc),+).trim_ascii(),
+                    value: self.$name.to_string(),
+                    default: default.$name.to_string(),
+                    origin: $origin,
+                }, )*]
+            }
+        }
+    };
+}
+
+limits! {
+    /// Age at which a reading is stale: known, but no longer the present.
+    stale_after = Span::seconds(180), "six of dcgm-exporter's default collections of 30 s";
+    /// How long energy may stand still while power is drawn before readings count as frozen.
+    frozen_after = Span::seconds(180), "six collections: energy grows in each";
+    /// How often dcgm-exporter collects (its `-c`); scrapes in between repeat values.
+    collection_interval = Span::seconds(30), "dcgm-exporter's default";
+    /// How late an observation may come and still be filed in its place; longer where a rule looks back longer.
+    reorder = Span::seconds(90), "a scrape, a collection and a cycle, twice over";
+    /// How long boards, nodes and holders that nobody names any more are remembered.
+    forget_after = Span::minutes(24 * 60), "the look-back of low utilisation";
+    /// Age below which a node is still being set up.
+    young_node = Span::minutes(20), "driver, toolkit, device plugin and exporter come one after the other";
+    /// How long planned work on a node keeps what it explains at info.
+    planned_work = Span::minutes(60), "driver upgrades, MIG changes and drains end within the hour";
 }
 
 #[cfg(test)]

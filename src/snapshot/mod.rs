@@ -23,8 +23,9 @@ pub use gpu::{
 };
 pub use inventory::{
     Completeness, Event, Inventory, ListState, Node, NodeCondition, OwnerRef, Pod, PodPhase, Taint,
+    is_gpu_resource,
 };
-pub use limits::{Limits, Span};
+pub use limits::{Limits, Span, Threshold};
 pub use names::{ClusterName, NodeName, PodRef, PodUid};
 pub use recording::{
     Holding, NodeSeries, Recording, RecordingError, SCHEMA, Series, SeriesSubject, SeriesValues,

@@ -10,11 +10,11 @@ use super::label::Label;
 use super::row::{Buckets, Row, Value, family, histograms};
 use crate::cycle::ClusterView;
 use crate::publish::Process;
-use crate::publish::build::BUILD;
 use crate::publish::catalogue::{self as c, Family};
 use crate::publish::published::{Cycles, seconds};
 use crate::rules::RuleRun;
 use crate::snapshot::{ErrorKind, Rejected, SourceState, SourceStatus, TargetState};
+use crate::version;
 
 pub(super) fn encode(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     cycles(page, encoder)?;
@@ -164,7 +164,7 @@ pub(super) fn encode_process(
     process: &Process,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    let labels = [BUILD.version, BUILD.revision, BUILD.rustc].map(Label::Text);
+    let labels = [version::VERSION, version::REVISION, version::RUSTC].map(Label::Text);
     let row = Row::new("", labels, 1);
     family(encoder, &c::BUILD_INFO, std::iter::once(row))?;
     for (of, value) in [

@@ -9,7 +9,6 @@ use std::fmt::{self, Write};
 
 use jiff::Timestamp;
 
-use super::build::BUILD;
 use super::filter::{Filter, State};
 use super::html::{Length, Query, Text, Time};
 use super::json::chosen;
@@ -18,6 +17,7 @@ use crate::cycle::ClusterView;
 use crate::finding::{RuleId, Subject};
 use crate::incident::Incident;
 use crate::snapshot::ClusterName;
+use crate::version;
 
 /// The style sheet's path.
 pub(super) const STYLE_PATH: &str = "/style.css";
@@ -67,7 +67,7 @@ fn write_page(out: &mut String, published: &Published, filter: &Filter) -> fmt::
         "</main>\n<footer>GPU Lens {} · <a href=\"api/v1/incidents\">incidents</a>, \
          <a href=\"api/v1/sources\">sources</a> and <a href=\"api/v1/rules\">rules</a> as JSON</footer>\n\
          </body>\n</html>\n",
-        Text(BUILD.version)
+        Text(version::VERSION)
     )
 }
 

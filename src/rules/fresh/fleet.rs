@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::nodes::planned;
 use super::remedy;
 use super::scene::{Scene, fires, merged};
 use super::target::{Look, gone_key};
@@ -114,7 +113,7 @@ fn name(scene: &Scene<'_>, node: Option<&NodeName>, url: Option<&str>) -> Option
     let excluded = scene.thresholds.exclude.covers(&subject, scene.snapshot);
     let at_work = scene
         .node(node)
-        .is_some_and(|node| planned(scene, node).is_some());
+        .is_some_and(|node| scene.planned_work(node).is_some());
     (!excluded && !at_work).then(|| node.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! Nodes: planned work, what they offer, and whether a target covers them.
+//! Nodes: what they offer, and whether a target covers them.
 
 use std::sync::Arc;
 
@@ -8,54 +8,14 @@ use super::remedy;
 use super::scene::{Scene, fires, last_seen, merged};
 use super::target::gone_key;
 use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Verdict};
-use crate::snapshot::{Gpu, Node, NodeName, Track};
-
-/// What work is planned on a node, if any: there an absence is expected for a while.
-pub(super) fn planned(scene: &Scene<'_>, node: &Node) -> Option<String> {
-    const TAINTS: [&str; 2] = [
-        "ToBeDeletedByClusterAutoscaler",
-        "karpenter.sh/disrupted",
-    ];
-    let taint = node
-        .taints
-        .iter()
-        .find(|taint| TAINTS.contains(&&*taint.key));
-    let label = node.labels.iter().find(|(key, value)| {
-        let paused = key.starts_with("nvidia.com/gpu.deploy.")
-            && matches!(
-                &***value,
-                "paused-for-driver-upgrade" | "paused-for-mig-change"
-            );
-        let mig = &***key == "nvidia.com/mig.config.state"
-            && matches!(&***value, "pending" | "rebooting");
-        paused || mig
-    });
-    if node.unschedulable {
-        Some("it is cordoned".to_owned())
-    } else if let Some(taint) = taint {
-        Some(format!("taint {}", taint.key))
-    } else if let Some((key, value)) = label {
-        Some(format!("label {key}={value}"))
-    } else if scene.is_new(&node.name) {
-        Some(format!("it joined {} ago", scene.ago(node.created)))
-    } else {
-        None
-    }
-}
+use crate::snapshot::{Gpu, Node, NodeName, Track, is_gpu_resource};
 
 /// The GPU resources that a node's capacity names, also those at 0.
 pub(super) fn offered(node: &Node) -> impl Iterator<Item = (&Arc<str>, i64)> {
     node.capacity
         .iter()
-        .filter(|(resource, _)| is_gpu(resource))
+        .filter(|(resource, _)| is_gpu_resource(resource))
         .map(|(resource, count)| (resource, *count))
-}
-
-/// Whether a resource stands for GPUs or parts of them.
-pub(super) fn is_gpu(resource: &str) -> bool {
-    resource == "nvidia.com/gpu"
-        || resource == "nvidia.com/gpu.shared"
-        || resource.starts_with("nvidia.com/mig-")
 }
 
 /// Whether a target tells about a node.

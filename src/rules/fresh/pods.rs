@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::labels::{self, Named};
-use super::nodes::{is_gpu, offered};
+use super::nodes::offered;
 use super::remedy;
 use super::scene::{Scene, fires};
 use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Verdict};
-use crate::snapshot::{Gpu, Hold, Node, NodeName, Pod, PodPhase};
+use crate::snapshot::{Gpu, Hold, Node, NodeName, Pod, PodPhase, is_gpu_resource};
 
 /// What the API and the series tell of the pods on one node.
 pub(super) struct Place<'a> {
@@ -53,7 +53,7 @@ pub(super) fn judge(scene: &Scene<'_>) -> Vec<Judgement> {
         let holds = pod
             .gpu_requests
             .iter()
-            .any(|(resource, count)| *count > 0 && is_gpu(resource));
+            .any(|(resource, count)| *count > 0 && is_gpu_resource(resource));
         if let Some(node) = &pod.node
             && holds
             && pod.phase == PodPhase::Running
@@ -155,7 +155,7 @@ fn no_labels(scene: &Scene<'_>, place: &Place<'_>, node: &Node, since: Timestamp
         .holding
         .iter()
         .flat_map(|pod| &pod.gpu_requests)
-        .filter(|(resource, _)| is_gpu(resource))
+        .filter(|(resource, _)| is_gpu_resource(resource))
         .map(|(_, count)| *count)
         .sum();
     let mut finding = scene.finding(

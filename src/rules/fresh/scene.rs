@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Thresholds;
-use super::nodes::planned;
 use super::target::Look;
 use crate::finding::{
     Cause, Evidence, Finding, Grade, Judgement, Key, RuleId, Severity, Subject, Verdict,
 };
-use crate::rules::words;
+use crate::rules::{planned_work, words};
 use crate::snapshot::{
     ClusterSnapshot, Gpu, ListState, Node, NodeName, SourceId, SourceStatus, TargetStatus,
 };
@@ -132,7 +131,13 @@ impl<'a> Scene<'a> {
     /// Whether a node is younger than the limit for new ones.
     pub(super) fn is_new(&self, node: &NodeName) -> bool {
         self.node(node)
-            .is_some_and(|node| self.age(node.created) < self.thresholds.new_node_age.get())
+            .is_some_and(|node| self.age(node.created) < self.snapshot.limits.young_node.get())
+    }
+
+    /// What work is planned on a node, if any.
+    pub(super) fn planned_work(&self, node: &Node) -> Option<String> {
+        let young = self.snapshot.limits.young_node.get();
+        planned_work(node, self.snapshot.now, young)
     }
 
     pub(super) fn key(subject: Subject, cause: Cause) -> Key {
@@ -197,12 +202,12 @@ impl<'a> Scene<'a> {
             }
             return finding;
         };
-        if let Some(work) = planned(self, node) {
-            if self.age(started) < self.thresholds.planned_for.get() {
+        if let Some(work) = self.planned_work(node) {
+            if self.age(started) < self.snapshot.limits.planned_work.get() {
                 finding.severity = Severity::Info;
             }
             finding.contradicting.push(Evidence::of(
-                format!("work on {name} is planned: {work}"),
+                format!("work is planned: {name} {work}"),
                 "kubernetes",
             ));
         }

@@ -9,7 +9,7 @@ use super::xid::Event;
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
 use crate::rules::xid::{self, DevicePlugin, Xid};
-use crate::snapshot::Track;
+use crate::snapshot::{Track, is_gpu_resource};
 
 /// An XID this long before a GPU is withheld, or this little after, explains it.
 const BEFORE: SignedDuration = SignedDuration::from_mins(10);
@@ -167,7 +167,7 @@ fn not_offered(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) -> Opti
     let filed = tracks
         .into_iter()
         .flatten()
-        .filter(|(name, _)| super::node::is_gpu_resource(name));
+        .filter(|(name, _)| is_gpu_resource(name));
     let offered_before = filed
         .clone()
         .any(|(_, track)| track.tip.before_change.is_some() || track.tip.first.value > 0.0);
@@ -200,10 +200,10 @@ pub(super) fn severity(
 ) -> (Severity, Option<Evidence>) {
     let planned = view
         .planned_work(fleet)
-        .filter(|_| lasted < fleet.thresholds.planned_work.get());
+        .filter(|_| lasted < fleet.snapshot.limits.planned_work.get());
     match planned {
         Some(why) => {
-            let text = format!("{why}: a loss of capacity is expected for a while");
+            let text = format!("the node {why}: a loss of capacity is expected for a while");
             (Severity::Info, Some(Evidence::of(text, "node")))
         }
         None if lasted >= critical_after => (Severity::Critical, None),

@@ -7,7 +7,8 @@ use jiff::SignedDuration;
 use super::fleet::Fleet;
 use super::sign::{Found, Sign};
 use crate::finding::{Evidence, Reason};
-use crate::snapshot::{Gpu, ListState, Node, NodeName, NodeTrack};
+use crate::rules::planned_work;
+use crate::snapshot::{Gpu, ListState, Node, NodeName, NodeTrack, is_gpu_resource};
 
 /// Which board a node's sign belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,27 +77,8 @@ impl View<'_> {
 
     /// Why fewer GPUs are expected for a while, if they are.
     pub(super) fn planned_work(&self, fleet: &Fleet<'_>) -> Option<String> {
-        let age = fleet.snapshot.now.duration_since(self.node.created);
-        if self.node.unschedulable {
-            return Some("the node is cordoned".to_owned());
-        }
-        let work = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted"];
-        if let Some(taint) = self.node.taints.iter().find(|t| work.contains(&&*t.key)) {
-            return Some(format!("the node has the taint {}", taint.key));
-        }
-        for (key, value) in &self.node.labels {
-            let deploy = key.starts_with("nvidia.com/gpu.deploy.")
-                && matches!(
-                    &**value,
-                    "paused-for-driver-upgrade" | "paused-for-mig-change"
-                );
-            let mig = &**key == "nvidia.com/mig.config.state"
-                && matches!(&**value, "pending" | "rebooting");
-            if deploy || mig {
-                return Some(format!("the node has the label {key}={value}"));
-            }
-        }
-        (age < fleet.thresholds.young_node.get()).then(|| "the node has just joined".to_owned())
+        let young = fleet.snapshot.limits.young_node.get();
+        planned_work(self.node, fleet.snapshot.now, young)
     }
 }
 
@@ -109,12 +91,6 @@ pub(super) fn gpu_resources(node: &Node) -> impl Iterator<Item = (&str, i64, i64
             let allocatable = node.allocatable.get(name).copied().unwrap_or(0);
             (&**name, *capacity, allocatable)
         })
-}
-
-pub(super) fn is_gpu_resource(name: &str) -> bool {
-    name == "nvidia.com/gpu"
-        || name == "nvidia.com/gpu.shared"
-        || name.starts_with("nvidia.com/mig-")
 }
 
 /// What was found on a node.
