@@ -53,9 +53,9 @@ fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapsh
     pods.dedup();
     EntityRow {
         instance: instance.map(|instance| instance.id),
-        xid_total: xid.map(|track| track.tip.dated_edges),
+        xid_total: xid.map(|track| track.dated_edges()),
         last_xid: xid
-            .and_then(|track| track.tip.edges.last())
+            .and_then(|track| track.edges().last())
             .map(|edge| edge.code),
         mean_utilization: entity
             .utilization
@@ -69,13 +69,9 @@ fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapsh
 /// bits between collections.
 fn throttle_seconds(board: &Entity) -> Vec<(&'static str, f64)> {
     use ClockEvent::{HwPowerBrake, HwThermal, SwPowerCap, SwThermal, SyncBoost};
-    let grown = |signal: Signal| board.track(signal).map(|track| track.tip.growth);
+    let grown = |signal: Signal| board.track(signal).map(Track::growth);
     let bits = |events: &[ClockEvent]| {
-        let seconds = board
-            .track(Signal::ClockEventReasons)?
-            .tip
-            .bit_seconds
-            .as_ref()?;
+        let seconds = board.track(Signal::ClockEventReasons)?.bit_seconds()?;
         Some(
             events
                 .iter()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::series::{self, Filed, Filing};
+use super::filing::Filing;
 use crate::snapshot::{
-    BoardIdentity, Entity, Gpu, GpuObservation, GpuUuid, Hold, Holder, Instance, InstanceId,
+    BoardIdentity, Entity, Filed, Gpu, GpuObservation, GpuUuid, Hold, Holder, Instance, InstanceId,
     Limits, Liveness, NodeName, Part, Point, SeriesKey, Signal, Slots, Track,
 };
 
@@ -112,12 +112,10 @@ impl Board {
 fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) -> Filed {
     let manner = filing.manner(key.signal);
     match entity.tracks.binary_search_by(|(have, _)| have.cmp(&key)) {
-        Ok(at) => series::file(&mut entity.tracks[at].1, point, manner),
+        Ok(at) => entity.tracks[at].1.file(point, manner),
         Err(_) if entity.tracks.len() >= MAX_SERIES => Filed::TooLate,
         Err(at) => {
-            entity
-                .tracks
-                .insert(at, (key, series::begin(point, manner)));
+            entity.tracks.insert(at, (key, Track::begin(point, manner)));
             Filed::Taken
         }
     }
@@ -327,5 +325,5 @@ fn last_movement(board: &Board) -> Option<Timestamp> {
     let value = |signal: Signal| board.whole.track(signal);
     let (energy, power) = (value(Signal::Energy)?, value(Signal::PowerUsage)?);
     let together = energy.last().at == power.last().at;
-    (together && power.last().value > 0.0).then_some(energy.tip.changed)
+    (together && power.last().value > 0.0).then_some(energy.changed())
 }

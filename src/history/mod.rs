@@ -6,8 +6,8 @@
 //! into what the series amounts to; anything older than that is too late, and counted.
 
 mod boards;
+mod filing;
 mod nodes;
-mod series;
 mod shift;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::snapshot::{
     Observation, Signal, SourceId, SourceStatus, Span, Termination,
 };
 use boards::Board;
-use series::Filing;
+use filing::Filing;
 
 /// Boards that one cluster may have, so that invented UUIDs cannot fill the memory: eight times
 /// the 128,000 that GPU Lens is measured with.
@@ -83,7 +83,8 @@ impl History {
                     self.too_late += 1;
                     return;
                 }
-                let filing = Filing::new(&self.needs, &self.limits);
+                let (needs, limits) = (&self.needs, &self.limits);
+                let filing = Filing { needs, limits };
                 let board = self
                     .boards
                     .entry(gpu.uuid.clone())

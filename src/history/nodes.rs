@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::series::{self, Filed, Manner};
-use crate::snapshot::{Kind, Limits, Node, NodeObservation, NodeTrack, Point};
+use crate::snapshot::{
+    Filed, Kind, Limits, Manner, Node, NodeObservation, NodeTrack, Point, Track,
+};
 
 /// How far back a node's numbers are kept apart: above every rule's hold for capacity, the
 /// longest of which is ten minutes.
@@ -52,10 +53,10 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
             let point = Point { at, value: *value };
             match filed.get_mut(resource) {
                 Some(track) => {
-                    late += u64::from(series::file(track, point, manner) == Filed::TooLate);
+                    late += u64::from(track.file(point, manner) == Filed::TooLate);
                 }
                 None => {
-                    filed.insert(resource.clone(), series::begin(point, manner));
+                    filed.insert(resource.clone(), Track::begin(point, manner));
                 }
             }
         }
@@ -66,8 +67,8 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
             value: f64::from(u8::from(cordoned)),
         };
         match &mut track.unschedulable {
-            Some(track) => late += u64::from(series::file(track, point, manner) == Filed::TooLate),
-            None => track.unschedulable = Some(series::begin(point, manner)),
+            Some(track) => late += u64::from(track.file(point, manner) == Filed::TooLate),
+            None => track.unschedulable = Some(Track::begin(point, manner)),
         }
     }
     if let Some(id) = &seen.boot_id {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::History;
-use crate::snapshot::{Entity, NodeTrack, Tip, Track, moved};
+use crate::snapshot::{Entity, NodeTrack, Track, moved};
 
 fn shift(at: &mut Timestamp, by: SignedDuration) {
     *at = moved(*at, by);
@@ -54,34 +54,9 @@ fn entity(entity: &mut Entity, by: SignedDuration) {
     entity
         .tracks
         .iter_mut()
-        .for_each(|(_, series)| track(series, by));
+        .for_each(|(_, series)| series.shift(by));
     if let Some(slots) = &mut entity.utilization {
         slots.shift(by);
-    }
-}
-
-fn track(track: &mut Track, by: SignedDuration) {
-    track
-        .points
-        .iter_mut()
-        .for_each(|point| shift(&mut point.at, by));
-    track
-        .settled
-        .iter_mut()
-        .chain([&mut track.tip])
-        .for_each(|tip| shift_tip(tip, by));
-}
-
-fn shift_tip(tip: &mut Tip, by: SignedDuration) {
-    shift(&mut tip.first.at, by);
-    shift(&mut tip.last.at, by);
-    shift(&mut tip.changed, by);
-    shift_some(&mut tip.before_change, by);
-    shift_some(&mut tip.reset, by);
-    tip.gap = tip.gap.map(|(from, to)| (moved(from, by), moved(to, by)));
-    for edge in &mut tip.edges {
-        shift(&mut edge.at, by);
-        shift_some(&mut edge.after, by);
     }
 }
 
@@ -90,13 +65,13 @@ fn node_track(node: &mut NodeTrack, by: SignedDuration) {
     shift_some(&mut node.last_seen, by);
     let numbers = |numbers: &mut BTreeMap<Arc<str>, Track>| {
         for series in numbers.values_mut() {
-            track(series, by);
+            series.shift(by);
         }
     };
     numbers(&mut node.allocatable);
     numbers(&mut node.capacity);
     node.unschedulable
         .iter_mut()
-        .for_each(|series| track(series, by));
+        .for_each(|series| series.shift(by));
     node.boots.iter_mut().for_each(|(_, at)| shift(at, by));
 }

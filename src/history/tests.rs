@@ -15,6 +15,8 @@ fn needs() -> BTreeMap<Signal, Span> {
     BTreeMap::from([
         (Signal::CoreTemperature, Span::minutes(5)),
         (Signal::PcieReplay, Span::minutes(5)),
+        (Signal::Xid, Span::seconds(0)),
+        (Signal::GpuUtilization, Span::seconds(0)),
     ])
 }
 
@@ -203,12 +205,12 @@ fn edges_of_the_sticky_code() {
                 }
             }
         });
-        let tip = &gpu(&snapshot)
-            .board
-            .track(Signal::Xid)
-            .expect("tracked")
-            .tip;
-        assert_eq!((&tip.edges, tip.dated_edges), (&edges, dated), "{points:?}");
+        let track = gpu(&snapshot).board.track(Signal::Xid).expect("tracked");
+        assert_eq!(
+            (track.edges(), track.dated_edges()),
+            (&*edges, dated),
+            "{points:?}"
+        );
     }
 }
 
@@ -224,8 +226,8 @@ fn counters_grow_over_resets() {
         .board
         .track(Signal::PcieReplay)
         .expect("tracked");
-    assert_eq!(track.tip.growth, 17.0);
-    assert_eq!(track.tip.reset, Some(at(-60)));
+    assert_eq!(track.growth(), 17.0);
+    assert_eq!(track.reset(), Some(at(-60)));
     let growth = track.growth_since(at(-60)).expect("two points");
     assert_eq!((growth.amount, growth.over.as_secs()), (2.0, 30));
 }
@@ -253,11 +255,11 @@ fn points_settle_and_what_is_older_is_too_late() {
         .track(Signal::CoreTemperature)
         .expect("tracked");
     assert_eq!(
-        track.points.len(),
+        track.points().len(),
         2,
         "-300 and -30 are inside five minutes"
     );
-    assert_eq!(track.tip.first.at, at(-1000));
+    assert_eq!(track.first().at, at(-1000));
     history.absorb(&late);
     assert_eq!(history.too_late(), 1);
 }
@@ -277,17 +279,16 @@ fn bits_add_up_the_time_they_were_set() {
             ],
         );
     });
-    let tip = &gpu(&snapshot)
+    let track = gpu(&snapshot)
         .board
         .track(Signal::ClockEventReasons)
-        .expect("tracked")
-        .tip;
+        .expect("tracked");
     // The 300 s of silence between the first two are no evidence of anything.
     assert_eq!(
-        tip.bit_seconds.as_ref().expect("bits")[ClockEvent::HwThermal as usize],
+        track.bit_seconds().expect("bits")[ClockEvent::HwThermal as usize],
         60.0
     );
-    assert_eq!(tip.gap, Some((at(-600), at(-300))));
+    assert_eq!(track.gap(), Some((at(-600), at(-300))));
 }
 
 #[test]

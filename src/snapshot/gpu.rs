@@ -251,12 +251,8 @@ impl Gpu {
     #[must_use]
     pub fn collections_since(&self, from: Timestamp) -> usize {
         if let Some(track) = self.board.track(Signal::Energy) {
-            let points = track.since(from);
-            points
-                .windows(2)
-                .filter(|pair| pair[0].value != pair[1].value)
-                .count()
-                + usize::from(!points.is_empty())
+            let moved = |(before, after): &(Point, Point)| before.value != after.value;
+            track.steps_since(from).filter(moved).count() + track.since(from).len().min(1)
         } else {
             let newest = self
                 .entities()

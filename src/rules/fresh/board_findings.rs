@@ -321,7 +321,7 @@ fn finish(scene: &Scene<'_>, finding: &mut Finding, gpus: &[&Gpu]) {
 pub(super) fn last_xid(gpus: &[&Gpu], finding: &mut Finding) {
     let edges = gpus.iter().flat_map(|gpu| {
         gpu.entities().filter_map(|(_, entity)| {
-            let edge = entity.track(Signal::Xid)?.tip.edges.last()?;
+            let edge = entity.track(Signal::Xid)?.edges().last()?;
             Some((*edge, *gpu))
         })
     });

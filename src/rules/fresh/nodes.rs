@@ -76,7 +76,7 @@ fn offered_since(scene: &Scene<'_>, node: &Node) -> Option<Timestamp> {
     let tracks = &scene.snapshot.nodes.get(&node.name)?.capacity;
     let began = |track: &Track| {
         let start = track.run_start(|count| count > 0.0)?;
-        let first = track.points.first()?;
+        let first = track.points().next()?;
         (start > first.at).then_some(start)
     };
     let offering = offered(node).filter(|(_, count)| *count > 0);

@@ -136,7 +136,7 @@ fn unlabelled_since(place: &Place<'_>) -> Option<Timestamp> {
     let seen = entities().filter_map(|entity| entity.first_seen).min()?;
     let resumed = entities()
         .flat_map(|entity| &entity.tracks)
-        .filter_map(|(_, track)| track.tip.gap.map(|(_, resumed)| resumed))
+        .filter_map(|(_, track)| track.gap().map(|(_, resumed)| resumed))
         .max();
     let named = entities()
         .flat_map(|entity| &entity.holds)

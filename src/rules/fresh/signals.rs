@@ -53,15 +53,15 @@ pub(super) fn moves(scene: &Scene<'_>, gpu: &Gpu) -> Moves {
     ) else {
         return Moves::Unknown(Reason::NotExported);
     };
-    let moved = energy.tip.before_change.is_some()
-        && scene.age(energy.tip.changed) <= scene.snapshot.limits.frozen_after.get();
+    let moved = energy.before_change().is_some()
+        && scene.age(energy.changed()) <= scene.snapshot.limits.frozen_after.get();
     if !moved {
         return Moves::Unknown(Reason::TooFewSamples);
     }
     let window = scene.thresholds.frozen_family_after.get();
-    let stands = scene.age(powers.tip.changed);
+    let stands = scene.age(powers.changed());
     if stands <= window {
-        return match powers.tip.before_change {
+        return match powers.before_change() {
             Some(_) => Moves::Yes,
             None => Moves::Unknown(Reason::TooFewSamples),
         };
@@ -69,7 +69,7 @@ pub(super) fn moves(scene: &Scene<'_>, gpu: &Gpu) -> Moves {
     let from = scene.snapshot.now - window;
     let growth = energy.growth_since(from).filter(|growth| {
         growth.over.as_secs_f64() >= COVERAGE * window.as_secs_f64()
-            && energy.tip.reset.is_none_or(|reset| reset < from)
+            && energy.reset().is_none_or(|reset| reset < from)
     });
     let Some(growth) = growth else {
         return Moves::Unknown(Reason::TooFewSamples);
@@ -80,7 +80,7 @@ pub(super) fn moves(scene: &Scene<'_>, gpu: &Gpu) -> Moves {
         && difference >= MIN_DIFFERENCE_RATIO * by_energy.max(power.value);
     if apart {
         Moves::Stuck(Stuck {
-            since: powers.tip.changed,
+            since: powers.changed(),
             power,
             by_energy,
         })
@@ -160,7 +160,7 @@ fn contradiction(scene: &Scene<'_>, gpu: &Gpu, utilization: Point, engine: Point
 fn run(gpu: &Gpu, signal: Signal, holds: fn(f64) -> bool) -> Option<Timestamp> {
     let track: &Track = gpu.board.track(signal)?;
     let start = track.run_start(holds)?;
-    Some(track.tip.gap.map_or(start, |(_, resumed)| start.max(resumed)))
+    Some(track.gap().map_or(start, |(_, resumed)| start.max(resumed)))
 }
 
 fn stopped(scene: &Scene<'_>, gpu: &Gpu, engine: Point) -> Verdict {

@@ -141,14 +141,13 @@ fn short_since(track: Option<&Track>, capacity: f64, now: Timestamp) -> (Timesta
     let Some(track) = track else { return (now, 0) };
     let short = |value: f64| value < capacity;
     let seen = track
-        .points
-        .iter()
+        .points()
         .rev()
         .take_while(|point| short(point.value))
         .count();
     let since = track.run_start(short).unwrap_or(now);
     let changed = if short(track.last().value) {
-        track.tip.changed
+        track.changed()
     } else {
         now
     };
@@ -170,7 +169,7 @@ fn not_offered(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) -> Opti
         .filter(|(name, _)| is_gpu_resource(name));
     let offered_before = filed
         .clone()
-        .any(|(_, track)| track.tip.before_change.is_some() || track.tip.first.value > 0.0);
+        .any(|(_, track)| track.before_change().is_some() || track.first().value > 0.0);
     let expected = view.label("nvidia.com/gpu.deploy.device-plugin") == Some("true");
     if !offered_before && !expected && !fleet.offered {
         // No node offers the resource: GPUs may be handed out another way (DRA).
@@ -178,7 +177,7 @@ fn not_offered(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) -> Opti
         return None;
     }
     let since = filed
-        .map(|(_, track)| track.tip.changed)
+        .map(|(_, track)| track.changed())
         .max()
         .or_else(|| view.track.and_then(|track| track.first_seen))?;
     let gpus = view.labelled_gpus().unwrap_or(1);

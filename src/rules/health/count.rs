@@ -170,7 +170,7 @@ impl Mismatch {
         let changed = view
             .track
             .and_then(|track| track.capacity.get("nvidia.com/gpu"))
-            .map(|track| track.tip.changed);
+            .map(|track| track.changed());
         // Both sides must have been known for the disagreement to have a length.
         let known = changed.max(boards.first_seen);
         let since = vanished.or(known).unwrap_or(fleet.snapshot.now);

@@ -30,7 +30,7 @@ pub(super) fn look(fleet: &Fleet<'_>, at: usize, found: &mut Found) {
             .into_iter()
             .find(|watch| watch.part() == part);
         let name = watch.map_or("GPU", HealthWatch::label);
-        let since = track.tip.changed;
+        let since = track.changed();
         if last.value < FAIL && is_noisy(watch) {
             found.facts.push(Fact {
                 name: format!("DCGM health check of {name}").into(),

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::Fleet;
 use crate::finding::Evidence;
-use crate::snapshot::{Gpu, Point, Reading, SeriesKey, Signal, Track, dcgm_names};
+use crate::snapshot::{Gpu, Reading, SeriesKey, Signal, Track, dcgm_names};
 
 /// The signals that tell of health. Series of one XID come and go by nature and are not here.
 const HEALTH: [Signal; 16] = [
@@ -85,10 +85,9 @@ fn is_live(gpu: &Gpu, signal: Signal) -> bool {
 /// Whether the XID family is there without an XID: DCGM 4.5 and 4.6 leave it out, and then one
 /// board's code says nothing about another board's missing family.
 fn shows_zero(gpu: &Gpu) -> bool {
-    let zero = |point: &Point| point.value.abs() < f64::EPSILON;
     gpu.entities()
         .filter_map(|(_, entity)| entity.track(Signal::Xid))
-        .any(|track| zero(&track.tip.first) || track.points.iter().any(zero))
+        .any(|track| track.ever(|value| value == 0.0))
 }
 
 /// How far what a board exports allows to call it quiet. `gone` is how long an XID family may be
@@ -145,7 +144,7 @@ fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
                     // An absent XID family: seen before, or never (on an instance's board, or
                     // on a DCGM that has none before the first XID).
                     Reading::Missing(_) if was_there(track) => {
-                        lost.push((signal, track.tip.changed));
+                        lost.push((signal, track.changed()));
                     }
                     Reading::Missing(_) => {}
                 }
@@ -156,7 +155,7 @@ fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
 }
 
 fn was_there(track: &Track) -> bool {
-    track.tip.first.value >= 0.0 || track.tip.before_change.is_some()
+    track.first().value >= 0.0 || track.before_change().is_some()
 }
 
 /// Health signals that the board does not export, with the field to add.

@@ -38,7 +38,7 @@ fn fault(gpu: &Gpu, found: &mut Found) {
     let since = gpu
         .board
         .track(signal)
-        .map_or(last.at, |track| track.tip.changed);
+        .map_or(last.at, |track| track.changed());
     let (severity, text) = if last.value >= 2.0 {
         (Severity::Critical, "a fatal NVLink error")
     } else {
@@ -113,12 +113,12 @@ fn down(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         };
         if !was_up(track) {
             // It changed once, from what is no longer known: no reason to open, none to close.
-            found.holds |= track.tip.before_change.is_some();
+            found.holds |= track.before_change().is_some();
             continue;
         }
         let since = track
             .run_start(|value| value > 0.0)
-            .map_or(track.tip.changed, |run| run.min(track.tip.changed));
+            .map_or(track.changed(), |run| run.min(track.changed()));
         let text = format!(
             "the NVLink peer-to-peer path to GPU {peer} was up and is down (status {})",
             words::short(track.last().value)
@@ -137,14 +137,7 @@ fn down(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
 }
 
 fn was_up(track: &Track) -> bool {
-    let settled = track.settled.iter().flat_map(|tip| [tip.first, tip.last]);
-    track
-        .points
-        .iter()
-        .copied()
-        .chain([track.tip.first])
-        .chain(settled)
-        .any(|point| point.value <= 0.0)
+    track.ever(|status| status <= 0.0)
 }
 
 /// What explains a lost link at its other end.

@@ -95,10 +95,10 @@ fn levels(gpu: &Gpu, found: &mut Found) {
 /// When a level was first above 0, as far as that is known.
 fn onset(track: &Track, last: Timestamp) -> Option<Timestamp> {
     let run = track.run_start(|value| value > 0.0);
-    let first = (track.tip.first.value > 0.0).then_some(track.tip.first.at);
+    let first = (track.first().value > 0.0).then_some(track.first().at);
     run.into_iter()
         .chain(first)
-        .chain([track.tip.changed, last])
+        .chain([track.changed(), last])
         .min()
 }
 
@@ -111,22 +111,22 @@ fn grew(
     what: &str,
 ) -> Option<Sign> {
     let last = gpu.live(signal)?;
-    let tip = &gpu.board.track(signal)?.tip;
-    let lately = gpu.now.duration_since(tip.changed) < thresholds.memory_growth_window.get();
-    if tip.growth <= 0.0 || !lately || tip.reset == Some(tip.changed) {
+    let track = gpu.board.track(signal)?;
+    let lately = gpu.now.duration_since(track.changed()) < thresholds.memory_growth_window.get();
+    if track.growth() <= 0.0 || !lately || track.reset() == Some(track.changed()) {
         return None;
     }
     let text = format!(
         "{} {what}, {} in all",
-        words::short(tip.growth),
+        words::short(track.growth()),
         words::short(last.value)
     );
-    let evidence = Evidence::at(text.clone(), signal.spec().name, tip.changed);
+    let evidence = Evidence::at(text.clone(), signal.spec().name, track.changed());
     let sign = Sign::new(
         cause,
         Severity::Warning,
         Kind::Memory,
-        tip.changed,
+        track.changed(),
         text,
         evidence,
     );

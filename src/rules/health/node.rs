@@ -137,7 +137,7 @@ pub(super) fn names(fleet: &Fleet<'_>) -> BTreeSet<NodeName> {
             track
                 .capacity
                 .iter()
-                .any(|(name, track)| is_gpu_resource(name) && track.tip.first.value > 0.0)
+                .any(|(name, track)| is_gpu_resource(name) && track.first().value > 0.0)
         });
         let capacity = gpu_resources(node).any(|(_, capacity, _)| capacity > 0);
         labelled || offered || capacity || fleet.boards.contains_key(&node.name)

@@ -46,7 +46,7 @@ pub(super) fn events(gpu: &Gpu, rebooted: Option<Timestamp>) -> Vec<Event> {
         let Some(track) = entity.track(Signal::Xid) else {
             continue;
         };
-        let edges = track.tip.edges.iter().copied();
+        let edges = track.edges().iter().copied();
         for edge in edges.chain(again(gpu, track, rebooted)) {
             add(
                 &mut events,
@@ -80,14 +80,14 @@ pub(super) fn events(gpu: &Gpu, rebooted: Option<Timestamp>) -> Vec<Event> {
 /// The gauge is sticky: a code that is still there is no news. It is, when everything that could
 /// have kept it was started anew since: after a boot, or after a silence in which energy fell.
 fn again(gpu: &Gpu, track: &Track, rebooted: Option<Timestamp>) -> Option<Edge> {
-    let edge = track.tip.edges.last()?;
+    let edge = track.edges().last()?;
     let last = track.last();
     if last.value < 0.0 || last.value as u16 != edge.code {
         return None;
     }
     let code = edge.code;
     if let Some(boot) = rebooted.filter(|boot| *boot > edge.at && last.at > *boot) {
-        let gap = track.tip.gap.filter(|gap| (gap.0..=gap.1).contains(&boot));
+        let gap = track.gap().filter(|gap| (gap.0..=gap.1).contains(&boot));
         let (after, at) = gap.unwrap_or((edge.at, boot));
         return Some(Edge {
             code,
@@ -95,8 +95,8 @@ fn again(gpu: &Gpu, track: &Track, rebooted: Option<Timestamp>) -> Option<Edge> 
             after: Some(after),
         });
     }
-    let (before, after) = track.tip.gap?;
-    let reset = gpu.board.track(Signal::Energy)?.tip.reset?;
+    let (before, after) = track.gap()?;
+    let reset = gpu.board.track(Signal::Energy)?.reset()?;
     (edge.at <= before && before < reset && reset <= after).then_some(Edge {
         code,
         at: after,
@@ -131,39 +131,34 @@ fn add(events: &mut Vec<Event>, edge: Edge, entity: Option<InstanceId>, limits: 
 
 /// The latest stretch in which a windowed count was above 0, and the highest count in it.
 fn counted(track: &Track) -> Option<(Timestamp, Timestamp, u64)> {
-    let points = &track.points;
-    let Some(end) = points.iter().rposition(|point| point.value > 0.0) else {
+    let mut run = track
+        .points()
+        .rev()
+        .skip_while(|point| point.value <= 0.0)
+        .take_while(|point| point.value > 0.0);
+    let Some(end) = run.next() else {
         // It has left the look-back; the value before the present 0 was above 0.
-        let seen = track.tip.before_change?;
+        let seen = track.before_change()?;
         return Some((seen, seen, 1));
     };
-    let run = points[..=end]
-        .iter()
-        .rev()
-        .take_while(|point| point.value > 0.0);
-    let (mut start, mut times) = (points[end].at, 0.0_f64);
-    for point in run {
-        start = point.at;
-        times = times.max(point.value);
-    }
-    Some((start, points[end].at, times as u64))
+    let (start, most) = run.fold((end.at, end.value), |(_, most), point| (point.at, most.max(point.value)));
+    Some((start, end.at, most as u64))
 }
 
 /// The latest growth of a true counter of XIDs. A counter that was there at first sight tells
 /// history; one that appears on a board that was known before tells of something new.
 fn grown(board: &Entity, track: &Track) -> Option<(Timestamp, u64)> {
-    let tip = &track.tip;
-    let appeared = board.first_seen.is_some_and(|first| first < tip.first.at);
-    if tip.growth > 0.0 {
-        let at = if tip.last.value > 0.0 {
-            tip.changed
+    let appeared = board.first_seen.is_some_and(|first| first < track.first().at);
+    if track.growth() > 0.0 {
+        let at = if track.last().value > 0.0 {
+            track.changed()
         } else {
-            tip.before_change?
+            track.before_change()?
         };
-        let before = if appeared { tip.first.value } else { 0.0 };
-        return Some((at, (tip.growth + before) as u64));
+        let before = if appeared { track.first().value } else { 0.0 };
+        return Some((at, (track.growth() + before) as u64));
     }
-    (appeared && tip.first.value > 0.0).then_some((tip.first.at, tip.first.value as u64))
+    (appeared && track.first().value > 0.0).then_some((track.first().at, track.first().value as u64))
 }
 
 /// Adds what a counting family tells: to the event that it counts, or as one that the gauge
@@ -213,7 +208,7 @@ pub(super) fn reset(
     let energy = gpu
         .board
         .track(Signal::Energy)
-        .and_then(|track| track.tip.reset)
+        .and_then(|track| track.reset())
         .map(|at| (at, "the energy counter started anew"));
     let zero = back_to_zero(gpu, event).map(|at| (at, "the XID gauge went back to 0"));
     [boot, energy, zero]
@@ -234,7 +229,7 @@ fn back_to_zero(gpu: &Gpu, event: &Event) -> Option<Timestamp> {
         if live.value > 0.0 {
             return None;
         }
-        latest = latest.max(Some(entity.track(Signal::Xid)?.tip.changed));
+        latest = latest.max(Some(entity.track(Signal::Xid)?.changed()));
     }
     latest
 }

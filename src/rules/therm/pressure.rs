@@ -60,7 +60,7 @@ fn failures(gpu: &Gpu, snapshot: &ClusterSnapshot, window: jiff::SignedDuration)
     let from = window_start(snapshot.now, window);
     let mut evidence = Vec::new();
     for (_, entity) in gpu.entities() {
-        let edges = entity.track(Signal::Xid).map_or(&[][..], |track| &track.tip.edges);
+        let edges = entity.track(Signal::Xid).map_or(&[][..], |track| &track.edges());
         for edge in edges.iter().filter(|edge| edge.code == PAGE_FAULT && edge.is_dated() && edge.at >= from) {
             evidence.push(Evidence::at("XID 31, a memory page fault", Signal::Xid.spec().name, edge.at));
         }

@@ -115,9 +115,11 @@ fn collect(seen: &mut Seen<'_>, times: &[Signal], bits: &[ClockEvent]) -> Vec<Th
 /// A counter of time: its growth as a share of the window, in increases the hold apart.
 fn by_time(seen: &mut Seen<'_>, signal: Signal, track: &Track) -> Option<Throttled> {
     let from = window_start(seen.gpu.now, seen.thresholds.window.get());
-    let points = track.since(from);
-    let rises: Vec<Timestamp> =
-        points.windows(2).filter(|pair| pair[1].value > pair[0].value).map(|pair| pair[1].at).collect();
+    let rises: Vec<Timestamp> = track
+        .steps_since(from)
+        .filter(|(before, after)| after.value > before.value)
+        .map(|(_, after)| after.at)
+        .collect();
     let growth = track.growth_since(from)?;
     let share = growth.per_second();
     enough(seen, share, &rises).map(|(since, at)| Throttled { signal, share: Some(share), since, at })
@@ -127,7 +129,7 @@ fn by_time(seen: &mut Seen<'_>, signal: Signal, track: &Track) -> Option<Throttl
 fn by_bits(seen: &mut Seen<'_>, track: &Track, bits: &[ClockEvent]) -> Option<Throttled> {
     let from = window_start(seen.gpu.now, seen.thresholds.window.get());
     let set = |mask: f64| bits.iter().any(|event| event.is_set(mask));
-    let times: Vec<Timestamp> = track.since(from).iter().filter(|point| set(point.value)).map(|point| point.at).collect();
+    let times: Vec<Timestamp> = track.since(from).filter(|point| set(point.value)).map(|point| point.at).collect();
     let share = track.share_since(from, set)?;
     enough(seen, share, &times).map(|(since, at)| Throttled {
         signal: Signal::ClockEventReasons,

@@ -112,10 +112,10 @@ fn removals(snapshot: &ClusterSnapshot) -> Vec<Removal> {
             add(name("series"), Box::new(move |s| {
                 _ = Arc::make_mut(&mut s.gpus[place].board).tracks.remove(at);
             }));
-            let keep = track.points.len() / 2;
+            let keep = track.points().len() / 2;
             add(name("older points"), Box::new(move |s| {
                 let (_, track) = &mut Arc::make_mut(&mut s.gpus[place].board).tracks[at];
-                _ = track.points.drain(..keep);
+                track.lose(keep);
             }));
         }
     }

@@ -1,0 +1,213 @@
+//! Filing a point: in its place inside the look-back, folded once beyond it.
+
+use jiff::SignedDuration;
+
+use super::tip::{Edge, Packed, Stamp, Tip};
+use super::{Point, Track, increase};
+use crate::snapshot::Kind;
+
+/// Edges of a code that are listed; older ones are only counted.
+const MAX_EDGES: usize = 16;
+/// Points inside a look-back. A scrape every second for ten minutes stays below.
+const MAX_POINTS: usize = 1024;
+
+/// What became of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filed {
+    /// It is in its place.
+    Taken,
+    /// It is older than what is still kept apart.
+    TooLate,
+}
+
+/// How one series is filed.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// How values behave.
+    pub kind: Kind,
+    /// How far back points are kept apart.
+    pub back: SignedDuration,
+    /// A silence longer than this is a gap.
+    pub gap: SignedDuration,
+}
+
+impl Track {
+    /// A series that begins with a point.
+    #[must_use]
+    pub fn begin(point: Point, manner: Manner) -> Self {
+        let point = Packed::of(point);
+        Self {
+            points: vec![point],
+            settled: None,
+            tip: start(point, manner.kind),
+        }
+    }
+
+    /// Files a point in its place. The same points in any order, as long as none comes too late,
+    /// make the same series.
+    pub fn file(&mut self, point: Point, manner: Manner) -> Filed {
+        let point = Packed::of(point);
+        let newest = self.tip.last.at;
+        if point.at > newest {
+            step(&mut self.tip, point, manner);
+            self.settle(manner);
+            self.points.push(point);
+            return Filed::Taken;
+        }
+        if newest.since(point.at) > manner.back {
+            // Where only the newest value is kept, an older one is superseded, not lost.
+            return if manner.back.is_zero() {
+                Filed::Taken
+            } else {
+                Filed::TooLate
+            };
+        }
+        match self.points.binary_search_by(|have| have.at.cmp(&point.at)) {
+            // Two values for one moment: the larger, so that the order cannot matter.
+            Ok(at) if self.points[at].value >= point.value => return Filed::Taken,
+            Ok(at) => self.points[at] = point,
+            // The bound on points may have folded what lies around it.
+            Err(0)
+                if self
+                    .settled
+                    .as_ref()
+                    .is_some_and(|tip| tip.last.at >= point.at) =>
+            {
+                return Filed::TooLate;
+            }
+            Err(at) => self.points.insert(at, point),
+        }
+        self.recount(manner);
+        self.settle(manner);
+        Filed::Taken
+    }
+
+    /// Moves every time along with a clock that was set.
+    pub fn shift(&mut self, by: SignedDuration) {
+        for point in &mut self.points {
+            point.at.shift(by);
+        }
+        self.settled
+            .iter_mut()
+            .chain([&mut self.tip])
+            .for_each(|tip| tip.shift(by));
+    }
+
+    /// Loses its oldest points, as if they had never been kept apart.
+    #[cfg(test)]
+    pub(crate) fn lose(&mut self, oldest: usize) {
+        self.points.drain(..oldest);
+    }
+
+    /// Folds the points that have left the look-back.
+    fn settle(&mut self, manner: Manner) {
+        let newest = self.tip.last.at;
+        let excess = self.points.len().saturating_sub(MAX_POINTS);
+        let left = |point: &&Packed| newest.since(point.at) > manner.back;
+        let old = self.points.iter().take_while(left).count().max(excess);
+        for point in self.points.drain(..old) {
+            match &mut self.settled {
+                Some(settled) => step(settled, point, manner),
+                None => self.settled = Some(start(point, manner.kind)),
+            }
+        }
+    }
+
+    /// Makes the tip anew after a point was filed between others.
+    fn recount(&mut self, manner: Manner) {
+        let mut points = self.points.iter();
+        let mut tip = match &self.settled {
+            Some(settled) => settled.clone(),
+            // A track always has a point, so there is a first one where nothing has settled.
+            None => start(*points.next().unwrap_or(&self.tip.last), manner.kind),
+        };
+        for point in points {
+            step(&mut tip, *point, manner);
+        }
+        self.tip = tip;
+    }
+}
+
+fn start(point: Packed, kind: Kind) -> Tip {
+    let mut tip = Tip {
+        first: point,
+        last: point,
+        changed: point.at,
+        before_change: Stamp::NONE,
+        growth: 0.0,
+        rare: None,
+    };
+    if kind == Kind::Code && point.value > 0.0 {
+        let edge = Edge {
+            code: point.value as u16,
+            at: point.at.get(),
+            after: None,
+        };
+        tip.rare().edges.push(edge);
+    }
+    if kind == Kind::Bits {
+        tip.rare().bit_seconds = Some(Box::new([0.0; 9]));
+    }
+    tip
+}
+
+/// Moves what a series amounts to on by one point.
+fn step(tip: &mut Tip, point: Packed, manner: Manner) {
+    let before = tip.last;
+    let passed = point.at.since(before.at);
+    if passed > manner.gap {
+        tip.rare().gap = Some((before.at, point.at));
+    }
+    match manner.kind {
+        Kind::Counter | Kind::Lifetime => {
+            if point.value < before.value {
+                tip.rare().reset = point.at;
+            }
+            tip.growth += increase(before.value, point.value);
+        }
+        Kind::Code => step_code(tip, point),
+        Kind::Bits if passed <= manner.gap => add_bits(tip, before.value, passed),
+        Kind::Bits | Kind::Gauge | Kind::State => {}
+    }
+    if point.value != before.value {
+        tip.before_change = before.at;
+        tip.changed = point.at;
+    }
+    tip.last = point;
+}
+
+/// A code that differs from the last one known is an edge. Absence in between changes nothing:
+/// the same code afterwards is the same sticky value.
+fn step_code(tip: &mut Tip, point: Packed) {
+    let before = tip.last;
+    if point.value <= 0.0 || point.value == before.value {
+        return;
+    }
+    let code = point.value as u16;
+    let rare = tip.rare();
+    let resumed =
+        before.value == Track::ABSENT && rare.edges.last().is_some_and(|edge| edge.code == code);
+    if resumed {
+        return;
+    }
+    rare.edges.push(Edge {
+        code,
+        at: point.at.get(),
+        after: Some(before.at.get()),
+    });
+    rare.dated_edges += 1;
+    if rare.edges.len() > MAX_EDGES {
+        rare.edges.remove(0);
+    }
+}
+
+fn add_bits(tip: &mut Tip, mask: f64, passed: SignedDuration) {
+    if let Some(seconds) = &mut tip.rare().bit_seconds {
+        let mask = mask as u64;
+        for (bit, total) in seconds.iter_mut().enumerate() {
+            if mask & (1 << bit) != 0 {
+                *total += passed.as_secs_f64();
+            }
+        }
+    }
+}
