@@ -48,6 +48,10 @@ const SMALL_BODY_BYTES: usize = 1 << 20;
 /// Bodies above [`SMALL_BODY_BYTES`] that one client holds at a time. It bounds what thousands of
 /// hostile targets can make us keep; a node of GPUs answers with 50 to 500 KiB.
 const LARGE_BODIES: usize = 16;
+/// Room that a large body gets at once, if its limit is not below. Pages that are not written
+/// cost nothing, while growing step by step leaves the steps behind in the allocator of each
+/// thread that took one.
+const LARGE_BODY_ROOM: usize = 16 << 20;
 
 /// Makes ring the process' TLS provider, once. `main` calls it first, as do tests; other TLS
 /// users of the process (the Kubernetes client, the server) rely on it.
@@ -236,7 +240,12 @@ impl ReadOnlyClient {
             }
             if size > body.bytes.capacity() {
                 // Doubling, but never past the limit.
-                let capacity = (2 * size).min(self.body_limit);
+                let least = if size > SMALL_BODY_BYTES {
+                    LARGE_BODY_ROOM
+                } else {
+                    0
+                };
+                let capacity = (2 * size).max(least).min(self.body_limit);
                 body.bytes.reserve_exact(capacity - body.bytes.len());
             }
             body.bytes.extend_from_slice(&chunk);
