@@ -48,10 +48,10 @@ const SMALL_BODY_BYTES: usize = 1 << 20;
 /// Bodies above [`SMALL_BODY_BYTES`] that one client holds at a time. It bounds what thousands of
 /// hostile targets can make us keep; a node of GPUs answers with 50 to 500 KiB.
 const LARGE_BODIES: usize = 16;
-/// Room that a large body gets at once, if its limit is not below. Pages that are not written
-/// cost nothing, while growing step by step leaves the steps behind in the allocator of each
-/// thread that took one.
-const LARGE_BODY_ROOM: usize = 16 << 20;
+/// Room that a large body gets at once, whatever its limit. Pages that are not written cost
+/// nothing. Beyond 32 MiB glibc's allocator maps memory for each request and gives it back
+/// afterwards; below, it would keep tens of MiB for each thread that ever read a large body.
+const LARGE_BODY_ROOM: usize = 33 << 20;
 
 /// Makes ring the process' TLS provider, once. `main` calls it first, as do tests; other TLS
 /// users of the process (the Kubernetes client, the server) rely on it.
@@ -239,13 +239,11 @@ impl ReadOnlyClient {
                 body.turn = self.large_bodies.acquire().await.ok();
             }
             if size > body.bytes.capacity() {
-                // Doubling, but never past the limit.
-                let least = if size > SMALL_BODY_BYTES {
-                    LARGE_BODY_ROOM
+                let capacity = if size > SMALL_BODY_BYTES {
+                    LARGE_BODY_ROOM.max((2 * size).min(self.body_limit))
                 } else {
-                    0
+                    2 * size
                 };
-                let capacity = (2 * size).max(least).min(self.body_limit);
                 body.bytes.reserve_exact(capacity - body.bytes.len());
             }
             body.bytes.extend_from_slice(&chunk);
