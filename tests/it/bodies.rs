@@ -179,3 +179,18 @@ pub(crate) fn base_units(board: Board, beat: u64) -> String {
         .map(|(name, value)| headed(name, &[&labels], &value))
         .collect()
 }
+
+/// A gibibyte of line ends in about a mebibyte: one block, which refers to nothing before it,
+/// again and again.
+pub(crate) fn bomb() -> Vec<u8> {
+    let mut block = Vec::with_capacity(1 << 16);
+    let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
+    let lines = vec![b'\n'; 1 << 20];
+    let flush = flate2::FlushCompress::Full;
+    deflate
+        .compress_vec(&lines, &mut block, flush)
+        .expect("memory");
+    assert_eq!(deflate.total_in(), 1 << 20);
+    let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    [&head[..], &block.repeat(1024)].concat()
+}

@@ -41,21 +41,6 @@ fn fault(name: &'static str, manner: Manner, outcome: Outcome) -> Fault {
     }
 }
 
-/// A gibibyte of line ends in about a mebibyte: one block, which refers to nothing before it,
-/// again and again.
-fn bomb() -> Vec<u8> {
-    let mut block = Vec::with_capacity(1 << 16);
-    let mut deflate = flate2::Compress::new(flate2::Compression::best(), false);
-    let lines = vec![b'\n'; 1 << 20];
-    let flush = flate2::FlushCompress::Full;
-    deflate
-        .compress_vec(&lines, &mut block, flush)
-        .expect("memory");
-    assert_eq!(deflate.total_in(), 1 << 20);
-    let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    [&head[..], &block.repeat(1024)].concat()
-}
-
 fn of_connections() -> Vec<Fault> {
     use Outcome::Down;
     let body = bodies::third(BOARD, 1);
@@ -78,7 +63,7 @@ fn of_answers() -> Vec<Fault> {
     let login = Answer::new(302, "Location: /login\r\n", "");
     let page = "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
     let page = Answer::new(200, "Content-Type: text/html\r\n", page);
-    let packed = Answer::new(200, "Content-Encoding: gzip\r\n", bomb());
+    let packed = Answer::new(200, "Content-Encoding: gzip\r\n", bodies::bomb());
     let headers = bodies::third(BOARD, 1);
     let headers: Vec<_> = headers.lines().filter(|l| l.starts_with('#')).collect();
     let headers = Answer::new(200, "", headers.join("\n") + "\n");
@@ -362,12 +347,12 @@ async fn a_target_that_fails_is_told_and_costs_the_others_nothing() {
     );
 
     let peak = service.peak_mebibytes();
-    assert!(peak < 150, "{peak} MiB resident");
+    assert!(peak < 100, "{peak} MiB resident");
     recovers(&service, &cases, &incidents).await;
     assert!(service.is_alive());
     assert!(!service.log().contains("level=error"), "{}", service.log());
     let peak = service.peak_mebibytes();
-    assert!(peak < 150, "{peak} MiB resident");
+    assert!(peak < 100, "{peak} MiB resident");
 }
 
 async fn recovers(service: &Service, cases: &[Case], before: &[Value]) {

@@ -179,10 +179,8 @@ impl Service {
                 sleep(Duration::from_millis(150)).await;
             }
         };
-        match timeout(PATIENCE, looking).await {
-            Ok(found) => found,
-            Err(_) => panic!("{what}: never\n{}", self.log()),
-        }
+        let found = timeout(PATIENCE, looking).await;
+        found.unwrap_or_else(|_| panic!("{what}: never\n{}", self.log()))
     }
 
     pub(crate) async fn ready(&self) {
