@@ -316,6 +316,7 @@ impl<'a> Row<'a> {
     }
 
     /// One pass over all bodies, which must find every sample.
+    #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
     fn round(&mut self, bodies: &[Vec<u8>], samples: u64) {
         let start = Stopwatch::start();
         let mut found = 0;

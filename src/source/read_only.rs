@@ -48,6 +48,10 @@ const SMALL_BODY_BYTES: usize = 1 << 20;
 /// Bodies above [`SMALL_BODY_BYTES`] that one client holds at a time. It bounds what thousands of
 /// hostile targets can make us keep; a node of GPUs answers with 50 to 500 KiB.
 const LARGE_BODIES: usize = 16;
+/// Room that a large body gets at once, whatever its limit. Pages that are not written cost
+/// nothing. Beyond 32 MiB glibc's allocator maps memory for each request and gives it back
+/// afterwards; below, it would keep tens of MiB for each thread that ever read a large body.
+const LARGE_BODY_ROOM: usize = 33 << 20;
 
 /// Makes ring the process' TLS provider, once. `main` calls it first, as do tests; other TLS
 /// users of the process (the Kubernetes client, the server) rely on it.
@@ -235,8 +239,11 @@ impl ReadOnlyClient {
                 body.turn = self.large_bodies.acquire().await.ok();
             }
             if size > body.bytes.capacity() {
-                // Doubling, but never past the limit.
-                let capacity = (2 * size).min(self.body_limit);
+                let capacity = if size > SMALL_BODY_BYTES {
+                    LARGE_BODY_ROOM.max((2 * size).min(self.body_limit))
+                } else {
+                    2 * size
+                };
                 body.bytes.reserve_exact(capacity - body.bytes.len());
             }
             body.bytes.extend_from_slice(&chunk);

@@ -146,6 +146,20 @@ async fn pages_escape_and_allow_no_script() {
         text.text()
             .contains("No incident is open; 2 of 2 GPUs are observed.")
     );
+    assert!(text.text().contains("<b>2</b> live, nothing found</li>"));
+    assert!(
+        text.text()
+            .contains("class=\"mark up\">up</span></td><th scope=\"row\">http://n1")
+    );
+    // A target that answers without a GPU is not shown as one that is well.
+    let mut bare = healthy("");
+    bare.sources[0].targets[0].empty_since = Some(bare.now);
+    let bare = with([bare]).await;
+    let text = get(&bare, "/").await;
+    assert!(
+        text.text()
+            .contains("class=\"mark empty\">empty</span></td><th scope=\"row\">http://n1")
+    );
     let starting = with([cold("")]).await;
     let text = get(&starting, "/").await;
     assert!(

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use gpulens::config::Config;
 
-fn gpulens(arguments: &[&str]) -> Command {
+pub(crate) fn gpulens(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpulens"));
     command.args(arguments).stdin(Stdio::null());
     // What the caller's shell holds must not change a test.
@@ -18,7 +18,7 @@ fn gpulens(arguments: &[&str]) -> Command {
 }
 
 /// Runs the program: exit code, standard output, standard error.
-fn run(command: &mut Command) -> (i32, String, String) {
+pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
     let Output {
         status,
         stdout,

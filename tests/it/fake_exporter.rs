@@ -28,8 +28,26 @@ pub(crate) enum Manner {
     Flood(Vec<u8>),
     /// The first request of a connection is answered, the next ends it.
     OncePerConnection(Answer),
+    /// A whole response that is made for each request, from its number.
+    Made(Maker),
     /// Answered only with this `Authorization` header; else with the status.
     Guarded(u16, String, Answer),
+}
+
+/// Makes a response from a request's number.
+#[derive(Clone)]
+pub(crate) struct Maker(Arc<dyn Fn(u64) -> Answer + Send + Sync>);
+
+impl Manner {
+    pub(crate) fn made(make: impl Fn(u64) -> Answer + Send + Sync + 'static) -> Self {
+        Self::Made(Maker(Arc::new(make)))
+    }
+}
+
+impl std::fmt::Debug for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Maker")
+    }
 }
 
 /// A response.
@@ -162,10 +180,15 @@ impl Connection for tokio_rustls::server::TlsStream<TcpStream> {
 async fn talk<C: Connection>(mut stream: C, shared: &Shared) -> Option<()> {
     for round in 0.. {
         let head = read_head(&mut stream).await?;
-        shared.requests.lock().expect("no panic").push(head.clone());
+        let number = {
+            let mut requests = shared.requests.lock().expect("no panic");
+            requests.push(head.clone());
+            requests.len() as u64
+        };
         let manner = shared.manner.lock().expect("no panic").clone();
         let answer = match manner {
             Manner::Answer(answer) => answer,
+            Manner::Made(Maker(make)) => make(number),
             Manner::Guarded(status, wanted, answer) => {
                 let wanted = format!("\r\nauthorization: {wanted}\r\n");
                 let open = head.contains(&wanted);
@@ -223,7 +246,10 @@ async fn misbehave<C: Connection>(stream: &mut C, manner: Manner, shared: &Share
                 shared.sent.fetch_add(block.len() as u64, Ordering::Relaxed);
             }
         }
-        Manner::Answer(_) | Manner::Guarded(..) | Manner::OncePerConnection(_) => {}
+        Manner::Answer(_)
+        | Manner::Made(_)
+        | Manner::Guarded(..)
+        | Manner::OncePerConnection(_) => {}
     }
     Some(())
 }

@@ -1,6 +1,7 @@
 //! Integration tests: one binary, one module a subject.
 
 mod api;
+mod bodies;
 mod cli;
 mod clients;
 mod dcgm_faults;
@@ -16,5 +17,9 @@ mod outside;
 mod read_only;
 mod recording;
 mod registry;
+mod serve;
+mod serve_faults;
+mod serve_outside;
+mod service;
 mod simulator;
 mod views;

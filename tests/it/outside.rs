@@ -13,9 +13,9 @@ use crate::metrics::text;
 use crate::views::{self, publisher, rich};
 
 /// Families that users fixed the name of, which promtool would name otherwise.
-const KNOWN_TO_PROMTOOL: &str = "gpulens_low_util_gpu_hours";
+pub(crate) const KNOWN_TO_PROMTOOL: &str = "gpulens_low_util_gpu_hours";
 
-fn run(command: &mut Command, input: &str, install: &str) -> Output {
+pub(crate) fn run(command: &mut Command, input: &str, install: &str) -> Output {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -31,13 +31,13 @@ fn run(command: &mut Command, input: &str, install: &str) -> Output {
     output
 }
 
-fn printed(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     let out = [&*output.stdout, &*output.stderr].concat();
     String::from_utf8_lossy(&out).into_owned()
 }
 
-const INSTALL_PROMETHEUS: &str = "install prometheus: apt-get install -y prometheus";
-const INSTALL_PYTHON: &str = "install Python: apt-get install -y python3 python3-venv";
+pub(crate) const INSTALL_PROMETHEUS: &str = "install prometheus: apt-get install -y prometheus";
+pub(crate) const INSTALL_PYTHON: &str = "install Python: apt-get install -y python3 python3-venv";
 
 #[test]
 fn promtool_has_nothing_to_say() {
@@ -133,9 +133,9 @@ print(sorted(pods))
 }
 
 /// A Prometheus of our own, ended by its process id.
-struct Prometheus {
+pub(crate) struct Prometheus {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
     _home: Scratch,
 }
 
@@ -147,8 +147,8 @@ impl Drop for Prometheus {
 }
 
 /// Scrapes a target the way a `ServiceMonitor` has it: with the exporter's own pod as labels.
-fn prometheus(target: &str) -> Prometheus {
-    let home = Scratch::new("prometheus");
+pub(crate) fn prometheus(target: &str) -> Prometheus {
+    let home = Scratch::new(&format!("prometheus-{}", target.replace(':', "-")));
     let config = home.0.join("prometheus.yml");
     let text = format!(
         "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\n\
@@ -186,7 +186,7 @@ fn prometheus(target: &str) -> Prometheus {
 
 impl Prometheus {
     /// Asks until there is a result, for the samples of an instant query.
-    async fn query(&self, query: &str) -> Vec<serde_json::Value> {
+    pub(crate) async fn query(&self, query: &str) -> Vec<serde_json::Value> {
         let bytes: Vec<_> = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let encoded = bytes.concat();
         let request =
@@ -206,7 +206,7 @@ impl Prometheus {
     }
 }
 
-async fn fetch(port: u16, request: &str) -> Option<String> {
+pub(crate) async fn fetch(port: u16, request: &str) -> Option<String> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port))
         .await

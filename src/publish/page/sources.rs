@@ -94,7 +94,11 @@ fn targets(out: &mut String, source: &SourceStatus, now: Timestamp) -> fmt::Resu
     for target in targets.iter().take(MOST_TARGETS) {
         let row = Row {
             class: "target",
-            state: target.state.as_str(),
+            state: match target.empty_since {
+                // It answers, but nobody can call that well.
+                Some(_) if target.state == TargetState::Up => "empty",
+                _ => target.state.as_str(),
+            },
             name: &target.url,
             says: of_target(target),
             error: target.error.as_ref(),

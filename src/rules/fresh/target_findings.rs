@@ -152,10 +152,18 @@ pub(super) fn empty(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
         since,
     );
     finding.facts = facts(scene, target);
-    finding.supporting.push(Evidence::of(
-        "consistent with a host engine that started before the driver (the page stays empty until the exporter restarts), or with DCGM having stopped after a fatal XID",
-        "dcgm-exporter",
-    ));
+    finding.supporting.push(match target.samples {
+        0 => Evidence::of(
+            "consistent with a host engine that started before the driver (the page stays empty until the exporter restarts), or with DCGM having stopped after a fatal XID",
+            "dcgm-exporter",
+        ),
+        samples => Evidence::of(
+            format!(
+                "the page has samples ({samples}), none with the UUID of a GPU: consistent with an exporter of CPUs or switches only, with another program's page, or with labels that were aggregated away on the way"
+            ),
+            "scrape",
+        ),
+    });
     if let Some(at) = target.last_success {
         finding.contradicting.push(Evidence::at(
             "the target answers HTTP 200: network and process work",

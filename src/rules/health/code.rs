@@ -320,7 +320,7 @@ fn when(event: &Event) -> String {
     let at = words::moment(event.at);
     match event.after {
         Some(after) => format!(
-            " at {at}, within {} of the reading before",
+            " at {at}, or up to {} before",
             words::length(event.at.duration_since(after))
         ),
         None => format!(", there at first sight ({at}), of unknown age"),

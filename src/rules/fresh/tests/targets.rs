@@ -112,6 +112,23 @@ fn empty_beyond_its_hold() {
 }
 
 #[test]
+fn a_page_of_other_things_is_told_from_an_empty_one() {
+    for (samples, want) in [
+        (0, "a host engine that started before the driver"),
+        (12, "the page has samples (12), none with the UUID of a GPU"),
+    ] {
+        let with = |target: &mut TargetStatus| {
+            empty(-300)(target);
+            target.samples = samples;
+        };
+        let snapshot = beside_a_healthy_node().target("n1", with).snapshot();
+        let judgements = judge(&snapshot);
+        let text = &only(&judgements).supporting[0].text;
+        assert!(text.contains(want), "{text}");
+    }
+}
+
+#[test]
 fn empty_beside_no_gpu_is_contradicted() {
     let snapshot = beside_a_healthy_node()
         .with_kubernetes()
