@@ -7,6 +7,7 @@ mod exclude;
 mod judge;
 pub mod node_condition;
 pub mod product;
+mod siblings;
 mod specification;
 mod threshold;
 pub mod words;
