@@ -16,5 +16,6 @@ mod outside;
 mod read_only;
 mod recording;
 mod registry;
+mod scenario;
 mod simulator;
 mod views;
