@@ -224,3 +224,6 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

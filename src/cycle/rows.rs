@@ -43,6 +43,10 @@ fn knows_xid(entity: &Entity) -> bool {
 fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapshot) -> EntityRow {
     let xid = entity.track(Signal::Xid);
     let fresh = snapshot.limits.stale_after.get();
+    // A recording has one value a collection, of which there may be fewer than scrapes.
+    let every = snapshot
+        .interval
+        .max(snapshot.limits.collection_interval.get());
     let mut pods: Vec<PodRef> = entity
         .holds
         .iter()
@@ -60,7 +64,7 @@ fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapsh
         mean_utilization: entity
             .utilization
             .as_ref()
-            .and_then(|slots| slots.mean(snapshot.now, snapshot.interval, MEAN_COVERAGE)),
+            .and_then(|slots| slots.mean(snapshot.now, every, MEAN_COVERAGE)),
         pod: if pods.len() == 1 { pods.pop() } else { None },
     }
 }

@@ -17,6 +17,7 @@ const MAX_HOLDS: usize = 32;
 const MAX_SERIES: usize = 512;
 
 /// A board that telemetry has named.
+#[derive(Clone)]
 pub(super) struct Board {
     /// The newest identity and its time.
     pub(super) identity: (Timestamp, Arc<BoardIdentity>),
@@ -319,11 +320,23 @@ fn liveness(
     (Liveness::Live, moved)
 }
 
-/// When the board's energy last grew, if it is exported and the board draws power: a board that
-/// draws power and gains no energy is not being read. `None` where that cannot be said.
+/// When the board's energy last grew, if it was ever exported and the board draws power by its
+/// last word: a board that draws power and gains no energy is not being read. Where the energy
+/// itself is what ended, any reading that changed since shows that the board is read. `None` where
+/// nothing can be said.
 fn last_movement(board: &Board) -> Option<Timestamp> {
     let value = |signal: Signal| board.whole.track(signal);
     let (energy, power) = (value(Signal::Energy)?, value(Signal::PowerUsage)?);
-    let together = energy.last().at == power.last().at;
-    (together && power.last().value > 0.0).then_some(energy.changed())
+    if power.last().value <= 0.0 {
+        return None;
+    }
+    if energy.last().at >= board.last_seen() {
+        return Some(energy.changed());
+    }
+    let entities = board.instances.values().map(|(_, entity)| entity);
+    entities
+        .chain([&board.whole])
+        .flat_map(|entity| &entity.tracks)
+        .map(|(_, track)| track.changed())
+        .max()
 }

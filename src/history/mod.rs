@@ -31,6 +31,7 @@ const MAX_TERMINATIONS: usize = 20_000;
 const TERMINATIONS_KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// Everything that is known of one cluster.
+#[derive(Clone)]
 pub struct History {
     limits: Limits,
     /// How far back each signal is looked at; a signal that is not listed keeps its last values.

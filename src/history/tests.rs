@@ -341,6 +341,32 @@ fn liveness_is_decided_by_age_movement_and_siblings() {
 }
 
 #[test]
+fn a_frozen_board_does_not_thaw_because_energy_or_power_ends() {
+    let since = |gone: Signal, moves: bool| {
+        let snapshot = one(|board| {
+            board.silent();
+            for seconds in (-600..0).step_by(30) {
+                let last = if moves { seconds } else { seconds.min(-420) };
+                for signal in [Signal::Energy, Signal::PowerUsage, Signal::CoreTemperature] {
+                    if signal != gone || seconds < -300 {
+                        board.read(signal, &[(seconds, 5000.0 + last as f64)]);
+                    }
+                }
+            }
+        });
+        gpu(&snapshot).liveness
+    };
+    for gone in [Signal::Energy, Signal::PowerUsage, Signal::CoreTemperature] {
+        assert_eq!(
+            since(gone, false),
+            Liveness::Frozen { since: at(-420) },
+            "{gone:?}"
+        );
+        assert_eq!(since(gone, true), Liveness::Live, "{gone:?}");
+    }
+}
+
+#[test]
 fn a_new_board_at_the_same_address_ends_the_old_one() {
     let at_slot = |board: &mut Board| board.identity.pci = Some("00000000:07:00.0".into());
     let exchanged = Cluster::new()

@@ -8,6 +8,7 @@ mod judge;
 pub mod node_condition;
 mod planned;
 pub mod product;
+mod siblings;
 mod specification;
 mod threshold;
 pub mod words;
@@ -108,6 +109,14 @@ impl RuleSet {
             })
             .collect();
         Self { rules }
+    }
+
+    /// One rule that judges in place of another.
+    #[cfg(test)]
+    pub(crate) fn only(id: RuleId, rule: Box<dyn Rule>) -> Self {
+        Self {
+            rules: vec![(entry(id), rule, Exclude::default())],
+        }
     }
 
     /// The rules in the order of the table.

@@ -28,8 +28,9 @@
 //!
 //! # Clears
 //!
-//! After five minutes in which every signal of the rule that the board exports was live and none
-//! of the conditions held. Silence of one of these signals clears nothing.
+//! After five minutes in which every signal of the rule that the board ever exported, or that its
+//! siblings on the same exporter export, was live and none of the conditions held. Silence of one
+//! of these signals clears nothing.
 //!
 //! # Not reported when
 //!
@@ -62,8 +63,11 @@ mod heat;
 mod pressure;
 mod throttle;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::{SignedDuration, Timestamp};
 
+use super::siblings::siblings;
 use super::threshold::{Celsius, Ratio, thresholds};
 use super::{Rule, words};
 use crate::finding::{
@@ -108,7 +112,7 @@ impl Therm {
         Self { thresholds }
     }
 
-    fn verdict(&self, gpu: &Gpu, snapshot: &ClusterSnapshot) -> Verdict {
+    fn verdict(&self, gpu: &Gpu, snapshot: &ClusterSnapshot, beside: &BTreeSet<Signal>) -> Verdict {
         if gpu.is_blind() {
             return Verdict::Undecided(Reason::Blind);
         }
@@ -125,6 +129,7 @@ impl Therm {
             return Verdict::Holds;
         }
         match coverage(gpu) {
+            Coverage::Whole if lacks(gpu, beside) => Verdict::Undecided(Reason::NotExported),
             Coverage::Whole => Verdict::Clear,
             Coverage::Silent => Verdict::Undecided(Reason::Blind),
             Coverage::None => Verdict::Undecided(Reason::NotExported),
@@ -143,8 +148,12 @@ impl Rule for Therm {
     }
 
     fn judge(&self, snapshot: &ClusterSnapshot) -> Vec<Judgement> {
-        let boards = snapshot.gpus.iter().filter(|gpu| gpu.replaced_by.is_none());
-        boards
+        let boards = || snapshot.gpus.iter().filter(|gpu| gpu.replaced_by.is_none());
+        let mut beside: BTreeMap<_, BTreeSet<Signal>> = BTreeMap::new();
+        for gpu in boards() {
+            beside.entry(siblings(gpu)).or_default().extend(exported(gpu));
+        }
+        boards()
             .map(|gpu| Judgement {
                 key: Key {
                     rule: RuleId::Therm,
@@ -152,7 +161,7 @@ impl Rule for Therm {
                     aspect: None,
                 },
                 clear_hold: self.thresholds.clear_hold.get(),
-                verdict: self.verdict(gpu, snapshot),
+                verdict: self.verdict(gpu, snapshot, &beside[&siblings(gpu)]),
             })
             .collect()
     }
@@ -242,6 +251,18 @@ fn coverage(gpu: &Gpu) -> Coverage {
         }
     }
     if known { Coverage::Whole } else { Coverage::None }
+}
+
+/// The watched signals that a board has exported. Counts of clock events come and go by nature.
+fn exported(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
+    let has = |signal: Signal| gpu.entities().any(|(_, entity)| entity.parts(signal).next().is_some());
+    WATCHED.into_iter().filter(move |signal| *signal != Signal::ClockEventWindowCount && has(*signal))
+}
+
+/// Whether its siblings export a signal that the board does not: what it would show is not known.
+fn lacks(gpu: &Gpu, beside: &BTreeSet<Signal>) -> bool {
+    let own: BTreeSet<Signal> = exported(gpu).collect();
+    !beside.is_subset(&own)
 }
 
 /// One finding from all that holds, named by the worst.

@@ -65,19 +65,29 @@ impl Slots {
         self.newest += slots;
     }
 
-    /// Mean ratio over the window that ends at `now`, if at least `coverage` of the slots that a
-    /// scrape every `interval` fills are filled, and at least six.
+    /// Mean ratio over the window that ends at `now`, if something was seen in at least `coverage`
+    /// of its stretches of `interval`, and at least six times.
     #[must_use]
     pub fn mean(&self, now: Timestamp, interval: SignedDuration, coverage: f64) -> Option<f64> {
         let last = number(now);
-        let filled: Vec<u8> = (last - SLOTS as i64 + 1..=last.min(self.newest))
+        let step = (interval.as_secs() + SLOT_SECONDS - 1) / SLOT_SECONDS;
+        let step = step.clamp(1, SLOTS as i64);
+        let (mut filled, mut stretches, mut stretch) = (Vec::new(), 0_u32, None);
+        for slot in (last - SLOTS as i64 + 1..=last.min(self.newest))
             .filter(|slot| *slot > self.newest - SLOTS as i64)
-            .map(|slot| self.values[index(slot)])
-            .filter(|value| *value != EMPTY)
-            .collect();
-        let expected =
-            SLOTS as f64 * SLOT_SECONDS as f64 / interval.as_secs_f64().max(SLOT_SECONDS as f64);
-        if filled.len() < 6 || (filled.len() as f64) < coverage * expected {
+        {
+            let value = self.values[index(slot)];
+            if value == EMPTY {
+                continue;
+            }
+            filled.push(value);
+            let of = slot.div_euclid(step);
+            if stretch.replace(of) != Some(of) {
+                stretches += 1;
+            }
+        }
+        let expected = SLOTS as f64 / step as f64;
+        if filled.len() < 6 || f64::from(stretches) < coverage * expected {
             return None;
         }
         let sum: f64 = filled.iter().map(|value| f64::from(*value)).sum();
@@ -127,6 +137,16 @@ mod tests {
         let mut expected = Slots::new(at(-3600), 0.2);
         expected.file(at(-3300), 0.4);
         assert_eq!(slots, expected);
+    }
+
+    #[test]
+    fn more_than_one_value_a_stretch_covers_no_more_time() {
+        let interval = SignedDuration::from_secs(30);
+        let mut slots = Slots::new(at(0), 0.84);
+        (1..96 * 2 - 2).for_each(|i| _ = slots.file(at(i * 15), 0.84));
+        assert_eq!(slots.mean(at(96 * 30), interval, 0.8), None);
+        slots.file(at(95 * 30), 0.84);
+        assert_eq!(slots.mean(at(96 * 30), interval, 0.8), Some(0.84));
     }
 
     #[test]

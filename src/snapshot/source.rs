@@ -262,6 +262,13 @@ impl SourceStatus {
         for target in &mut self.targets {
             target.shift(by);
         }
+        if let Some(lists) = &mut self.lists {
+            for list in [&mut lists.nodes, &mut lists.pods, &mut lists.events] {
+                if let super::ListState::Synced(at) = list {
+                    *at = moved(*at, by);
+                }
+            }
+        }
     }
 
     /// Whether everything was tried once, with whatever outcome.

@@ -190,9 +190,18 @@ pub fn batches(recording: &Recording) -> Vec<Batch> {
                 SourceId::Dcgm => telemetry(recording),
                 SourceId::Kubernetes => kubernetes(recording, status),
             },
-            status: status.clone(),
+            status: sorted(status),
         })
         .collect()
+}
+
+/// The status with its targets in the order that every source keeps; a file may have another.
+fn sorted(status: &SourceStatus) -> SourceStatus {
+    let mut status = status.clone();
+    status
+        .targets
+        .sort_by(|a, b| (&a.node, &a.url).cmp(&(&b.node, &b.url)));
+    status
 }
 
 fn telemetry(recording: &Recording) -> Vec<Observation> {
@@ -271,16 +280,18 @@ fn holders_at(holders: &[&Holding], at: Timestamp) -> Vec<Holder> {
 }
 
 fn kubernetes(recording: &Recording, status: &SourceStatus) -> Vec<Observation> {
-    let mut observations = vec![Observation::Inventory {
-        at: told_at(recording, status),
-        inventory: Arc::new(inventory(recording, status)),
-    }];
+    let mut observations = Vec::new();
     for series in &recording.series {
         if let SeriesSubject::Node { name, boots } = &series.subject {
             let row = |slot| Observation::Node(node_row(name, boots, series, slot));
             observations.extend((0..series.slots).map(row));
         }
     }
+    // After the series: it is the newest word, beside which the older ones would come too late.
+    observations.push(Observation::Inventory {
+        at: told_at(recording, status),
+        inventory: Arc::new(inventory(recording, status)),
+    });
     let ends = recording.terminations.iter().cloned().map(Arc::new);
     observations.extend(ends.map(Observation::Termination));
     observations

@@ -17,6 +17,7 @@ mod outside;
 mod read_only;
 mod recording;
 mod registry;
+mod scenario;
 mod serve;
 mod serve_faults;
 mod serve_outside;

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::fleet::Fleet;
 use crate::finding::Evidence;
-use crate::snapshot::{Gpu, Reading, SeriesKey, Signal, Track, dcgm_names};
+use crate::snapshot::{Entity, Gpu, Reading, SeriesKey, Signal, Track, dcgm_names};
 
 /// The signals that tell of health. Series of one XID come and go by nature and are not here.
 const HEALTH: [Signal; 16] = [
@@ -65,7 +65,7 @@ pub(super) fn exported(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
         .into_iter()
         .chain([Signal::XidWindowCount, Signal::HealthStatus])
         .filter(move |signal| match signal {
-            Signal::Xid => shows_zero(gpu),
+            Signal::Xid => gpu.entities().any(|(_, entity)| shows_zero(entity)),
             Signal::XidWindowCount => gpu.board.track(*signal).is_some_and(lately),
             _ => gpu
                 .entities()
@@ -84,10 +84,18 @@ fn is_live(gpu: &Gpu, signal: Signal) -> bool {
 
 /// Whether the XID family is there without an XID: DCGM 4.5 and 4.6 leave it out, and then one
 /// board's code says nothing about another board's missing family.
-fn shows_zero(gpu: &Gpu) -> bool {
-    gpu.entities()
-        .filter_map(|(_, entity)| entity.track(Signal::Xid))
-        .any(|track| track.ever(|value| value == 0.0))
+fn shows_zero(entity: &Entity) -> bool {
+    entity
+        .track(Signal::Xid)
+        .is_some_and(|track| track.ever(|value| value == 0.0))
+}
+
+/// Whether one MIG instance of a board has never told of XIDs although another does without one.
+fn part_without_xid(gpu: &Gpu) -> bool {
+    let tells = |entity: &Entity| entity.track(Signal::Xid).is_some_and(was_there);
+    let mut instances = gpu.instances.iter();
+    instances.clone().any(|part| shows_zero(&part.entity))
+        && instances.any(|part| !tells(&part.entity))
 }
 
 /// How far what a board exports allows to call it quiet. `gone` is how long an XID family may be
@@ -124,7 +132,7 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     let missing_here = fleet.exported_beside(gpu).is_some_and(|beside| {
         beside.iter().any(|signal| !is_live(gpu, *signal))
     });
-    if missing_here {
+    if missing_here || part_without_xid(gpu) {
         Export::Lost
     } else {
         Export::Whole

@@ -1,20 +1,17 @@
 //! What one board can only be compared with when all are seen: the fleet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::node::gpu_resources;
 use super::xid::{Event, events};
-use super::{Thresholds, export};
+use super::{Thresholds, export, memory};
+use crate::rules::siblings::{Siblings, siblings};
 use crate::snapshot::{ClusterSnapshot, Gpu, Node, NodeName, Signal};
 
 /// For how long the same code on other boards is compared.
 const CODES_COMPARED: SignedDuration = SignedDuration::from_hours(24);
-
-/// Boards that should export the same: one target, one product, split alike.
-type Siblings = (Option<Arc<str>>, Option<Arc<str>>, bool);
 
 /// The snapshot with what all detections share.
 pub(super) struct Fleet<'a> {
@@ -30,6 +27,9 @@ pub(super) struct Fleet<'a> {
     pub offered: bool,
     /// Median of the corrected-error rates a minute, over boards that export them, and how many.
     pub single_bit: Option<(f64, usize)>,
+    /// Whether a board that has exported corrected errors gives no rate now: the median is then
+    /// that of a part of the fleet.
+    pub single_bit_partial: bool,
     codes: BTreeMap<u16, BTreeSet<usize>>,
     exported: BTreeMap<Siblings, BTreeSet<Signal>>,
 }
@@ -43,6 +43,7 @@ impl<'a> Fleet<'a> {
             boards: BTreeMap::new(),
             offered: snapshot.inventory.nodes.values().any(|node| offers(node)),
             single_bit: None,
+            single_bit_partial: false,
             codes: BTreeMap::new(),
             exported: BTreeMap::new(),
         };
@@ -62,7 +63,10 @@ impl<'a> Fleet<'a> {
                 let known = fleet.exported.entry(siblings(gpu)).or_default();
                 known.extend(export::exported(gpu));
             }
-            rates.extend(super::memory::single_bit_per_minute(gpu, thresholds).map(|rate| rate.0));
+            let rate = memory::single_bit_per_minute(gpu, thresholds).map(|rate| rate.0);
+            fleet.single_bit_partial |=
+                rate.is_none() && gpu.replaced_by.is_none() && memory::counts_single_bits(gpu);
+            rates.extend(rate);
         }
         fleet.single_bit = median(rates);
         fleet
@@ -91,14 +95,6 @@ impl<'a> Fleet<'a> {
 
 fn offers(node: &Node) -> bool {
     gpu_resources(node).any(|(_, capacity, _)| capacity > 0)
-}
-
-fn siblings(gpu: &Gpu) -> Siblings {
-    (
-        gpu.identity.target.clone(),
-        gpu.identity.model.clone(),
-        gpu.instances.is_empty(),
-    )
 }
 
 /// The lower of the two middle values where there are two, so that one board cannot be its

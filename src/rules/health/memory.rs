@@ -153,6 +153,12 @@ pub(super) fn single_bit_per_minute(
         })
 }
 
+/// Whether a board has ever exported corrected errors.
+pub(super) fn counts_single_bits(gpu: &Gpu) -> bool {
+    let signals = [Signal::EccSingleBitVolatile, Signal::EccSingleBitAggregate];
+    signals.into_iter().any(|signal| gpu.board.track(signal).is_some())
+}
+
 /// Share of a window that must be covered for a rate to be measured over what is covered.
 const COVERED: f64 = 0.8;
 
@@ -173,9 +179,12 @@ fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         return;
     };
     let enough = boards as f64 >= thresholds.ecc_single_bit_boards.get();
-    let limit = (thresholds.ecc_single_bit_factor.get() * median)
-        .max(thresholds.ecc_single_bit_per_minute.get());
+    let floor = thresholds.ecc_single_bit_per_minute.get();
+    let limit = (thresholds.ecc_single_bit_factor.get() * median).max(floor);
     if !enough || rate <= limit * thresholds.leave_ratio.get() {
+        // Too few to compare with, or some of them silent: whether this rate stands out is not known.
+        let part = !enough || fleet.single_bit_partial;
+        found.holds |= part && rate > floor * thresholds.leave_ratio.get();
         return;
     }
     let (Some(began), true) = (began, rate > limit) else {

@@ -232,3 +232,23 @@ fn taking_any_evidence_away_never_clears() {
         }
     }
 }
+
+#[test]
+fn what_siblings_export_is_missing_and_not_absent() {
+    let judge = |here: &[Signal], beside: &[Signal]| {
+        let build = |signals: &[Signal]| {
+            let signals = signals.to_vec();
+            move |board: &mut Board| {
+                for signal in signals {
+                    board.steady(signal, -300, 50.0);
+                }
+            }
+        };
+        let cluster = Cluster::new().gpu("GPU-1", "n1", build(here)).gpu("GPU-2", "n1", build(beside));
+        Therm::new(Thresholds::default()).judge(&cluster.snapshot()).remove(0).verdict
+    };
+    let (core, memory) = (Signal::CoreTemperature, Signal::MemoryTemperature);
+    assert_eq!(judge(&[core, memory], &[core, memory]), Verdict::Clear);
+    assert_eq!(judge(&[core, memory], &[core]), Verdict::Clear, "it has more than its sibling");
+    assert_eq!(judge(&[memory], &[core, memory]), Verdict::Undecided(Reason::NotExported));
+}

@@ -84,10 +84,26 @@ fn corrected_errors_are_measured_against_the_fleet() {
         (0.0, 1.2, 5, fires),
         (0.1, 9.0, 5, "holds"),
         (0.1, 10.6, 5, fires),
-        (0.0, 50.0, 2, "clear"),
+        (0.0, 50.0, 2, "holds"),
         (0.0, 50.0, 3, fires),
     ] {
         assert_eq!(fleet(others, here, boards), said, "{others} {here} {boards}");
+    }
+}
+
+#[test]
+fn corrected_errors_are_not_quiet_for_want_of_a_fleet() {
+    for (here, said) in [(50.0, "holds"), (0.4, "clear")] {
+        // With one that went silent, three still have a median, though not the fleet's.
+        let mut cluster = alone(|board| errors(board, here));
+        for (name, rate) in [("b1", 0.0), ("b2", here), ("b3", here)] {
+            cluster = cluster.gpu(name, "n2", |board| {
+                quiet(board);
+                errors(board, rate);
+            });
+        }
+        let cluster = cluster.silence("b1", Some(-300));
+        assert_eq!(line(&verdict(&cluster, "a")), said, "{here}");
     }
 }
 

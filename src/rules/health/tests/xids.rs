@@ -332,3 +332,18 @@ fn a_family_that_disappeared_closes_as_expired_and_never_as_resolved() {
     assert_eq!(line(&verdict(&booted(600), "a")), "undecided not_exported");
     assert_eq!(line(&verdict(&booted(2 * HOUR), "a")), "expired");
 }
+
+#[test]
+fn an_instance_without_xids_is_not_quiet_where_another_tells_of_them() {
+    for (with, said) in [(vec![3, 4], "clear"), (vec![3], "undecided not_exported"), (vec![], "clear")] {
+        let cluster = alone(|board| {
+            for id in [3, 4] {
+                board.instance(id, Signal::GraphicsEngineActive, &[(-60, 0.5), (-30, 0.5)]);
+            }
+            for id in &with {
+                board.instance(*id, Signal::Xid, &[(-60, 0.0), (-30, 0.0)]);
+            }
+        });
+        assert_eq!(line(&verdict(&cluster, "a")), said, "{with:?}");
+    }
+}
