@@ -315,6 +315,7 @@ impl<'a> Row<'a> {
     }
 
     /// One pass over all bodies, which must find every sample.
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
     fn round(&mut self, bodies: &[Vec<u8>], samples: u64) {
         let start = Instant::now();
         let mut found = 0;
