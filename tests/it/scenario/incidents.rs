@@ -8,10 +8,10 @@ use super::play::{engine, fixture, line, step};
 fn played(stem: &str) -> (Engine, Step) {
     let recording = fixture(stem);
     let mut engine = engine(&recording);
-    let step = step(&mut engine, &recording);
-    assert!(step.view.warm && step.view.rules.iter().all(|run| run.success));
-    assert_eq!(step.view.too_late_total, 0, "a file is read whole");
-    (engine, step)
+    let cycle = step(&mut engine, &recording);
+    assert!(cycle.view.warm && cycle.view.rules.iter().all(|run| run.success));
+    assert_eq!(cycle.view.too_late_total, 0, "a file is read whole");
+    (engine, cycle)
 }
 
 /// Key and cause, severity, grade, start.

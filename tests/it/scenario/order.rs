@@ -58,7 +58,7 @@ fn shuffled(recording: &Recording, random: &mut Random) -> Recording {
     other
 }
 
-fn assert_same(one: (String, String), other: (String, String), what: &str) {
+fn assert_same(one: &(String, String), other: &(String, String), what: &str) {
     assert!(
         one.0 == other.0,
         "{what}: judgements differ\n{}\n{}",
@@ -76,7 +76,7 @@ fn another_order_changes_no_byte() {
         let mut random = Seed(number as u64).stream("order");
         let other = shuffled(&recording, &mut random);
         let what = recording.cluster.as_str();
-        assert_same(bytes(played(&recording).1), bytes(played(&other).1), what);
+        assert_same(&bytes(played(&recording).1), &bytes(played(&other).1), what);
     }
 }
 
@@ -85,8 +85,8 @@ fn the_same_recording_gives_the_same_bytes_in_every_engine() {
     for recording in recordings() {
         let what = recording.cluster.as_str();
         assert_same(
-            bytes(played(&recording).1),
-            bytes(played(&recording).1),
+            &bytes(played(&recording).1),
+            &bytes(played(&recording).1),
             what,
         );
     }
@@ -114,7 +114,7 @@ fn the_same_recording_again_changes_nothing() {
                 .collect();
             (judgements, lines.join("\n"))
         };
-        assert_same(without(bytes(first)), without(bytes(again)), what);
+        assert_same(&without(bytes(first)), &without(bytes(again)), what);
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn pieces(recording: &Recording, looked_at: &[String], turn: usize) -
         };
         for much in [Much::Whole, Much::Tail] {
             let names = series.values.keys().enumerate();
-            for (_, name) in names.filter(|(at, _)| all || (at + turn) % ONE_OF == 0) {
+            for (_, name) in names.filter(|(at, _)| all || (at + turn).is_multiple_of(ONE_OF)) {
                 pieces.push(Piece::Column(series.subject.clone(), name.clone(), much));
             }
             pieces.push(Piece::Subject(series.subject.clone(), much));

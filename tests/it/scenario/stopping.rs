@@ -11,8 +11,8 @@ use super::piece::{Much, Piece, pieces, without};
 use super::play::{Past, line};
 use super::removal::boards_of;
 
-/// Two steps must lie inside the longest clear-hold's reach: 20 minutes hold several of each.
-const EVERY: i64 = 200;
+/// 20 minutes in steps longer than the shorter clear-hold; the longest needs two of them.
+const EVERY: i64 = 240;
 const LAST: i64 = 1200;
 
 /// What has been taken note of until the first moment.
