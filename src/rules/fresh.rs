@@ -69,6 +69,7 @@
 //! dcgm-exporter issues 96, 140, 151, 164, 272, 342, 569, 635, 646, 662, 728; DCGM issue 202;
 //! gpu-monitoring-tools issue 188.
 
+mod board_findings;
 mod boards;
 mod fleet;
 mod labels;
@@ -76,7 +77,6 @@ mod nodes;
 mod pods;
 mod remedy;
 mod scene;
-mod board_findings;
 mod signals;
 mod sources;
 mod target;

@@ -191,8 +191,14 @@ impl Rule for Health {
             (Signal::XidTotal, none),
             (Signal::Energy, none),
             (Signal::PowerUsage, none),
-            (Signal::EccSingleBitVolatile, longer(t.ecc_single_bit_window)),
-            (Signal::EccSingleBitAggregate, longer(t.ecc_single_bit_window)),
+            (
+                Signal::EccSingleBitVolatile,
+                longer(t.ecc_single_bit_window),
+            ),
+            (
+                Signal::EccSingleBitAggregate,
+                longer(t.ecc_single_bit_window),
+            ),
             (Signal::EccDoubleBitVolatile, none),
             (Signal::EccDoubleBitAggregate, none),
             (Signal::RetiredPagesPending, none),

@@ -4,12 +4,15 @@
 //! Its doc comment is its published specification (`gpulens rules --format markdown`).
 
 mod exclude;
+pub mod fresh;
+pub mod health;
 mod judge;
 pub mod node_condition;
 mod planned;
 pub mod product;
 mod siblings;
 mod specification;
+pub mod therm;
 mod threshold;
 pub mod words;
 pub mod xid;
@@ -55,8 +58,6 @@ pub struct Entry {
 /// Declares the table and the configuration of all rules from one list.
 macro_rules! rules {
     ($( $id:ident $module:ident $rule:ident $title:literal )*) => {
-        $( pub mod $module; )*
-
         /// Every rule, in the order of the published ids.
         pub static ALL: &[Entry] = &[$( Entry {
             id: RuleId::$id,

@@ -71,7 +71,8 @@ use super::siblings::siblings;
 use super::threshold::{Celsius, Ratio, thresholds};
 use super::{Rule, words};
 use crate::finding::{
-    Cause, Evidence, Fact, Finding, Grade, Judgement, Key, Reason, RuleId, Severity, Step, Subject, Verdict,
+    Cause, Evidence, Fact, Finding, Grade, Judgement, Key, Reason, RuleId, Severity, Step, Subject,
+    Verdict,
 };
 use crate::snapshot::{ClusterSnapshot, Gpu, Reading, Signal, Span, Threshold, Track};
 
@@ -116,7 +117,12 @@ impl Therm {
         if gpu.is_blind() {
             return Verdict::Undecided(Reason::Blind);
         }
-        let mut seen = Seen { gpu, thresholds: &self.thresholds, signs: Vec::new(), rising: false };
+        let mut seen = Seen {
+            gpu,
+            thresholds: &self.thresholds,
+            signs: Vec::new(),
+            rising: false,
+        };
         heat::core(&mut seen);
         heat::memory(&mut seen);
         throttle::thermal(&mut seen);
@@ -151,13 +157,19 @@ impl Rule for Therm {
         let boards = || snapshot.gpus.iter().filter(|gpu| gpu.replaced_by.is_none());
         let mut beside: BTreeMap<_, BTreeSet<Signal>> = BTreeMap::new();
         for gpu in boards() {
-            beside.entry(siblings(gpu)).or_default().extend(exported(gpu));
+            beside
+                .entry(siblings(gpu))
+                .or_default()
+                .extend(exported(gpu));
         }
         boards()
             .map(|gpu| Judgement {
                 key: Key {
                     rule: RuleId::Therm,
-                    subject: Subject::Gpu { node: gpu.identity.node.clone(), uuid: gpu.uuid.clone() },
+                    subject: Subject::Gpu {
+                        node: gpu.identity.node.clone(),
+                        uuid: gpu.uuid.clone(),
+                    },
                     aspect: None,
                 },
                 clear_hold: self.thresholds.clear_hold.get(),
@@ -172,8 +184,11 @@ impl Rule for Therm {
 }
 
 /// The board's own limits: constants, so that an old reading is as good as a new one.
-const LIMITS: [Signal; 3] =
-    [Signal::SlowdownTemperature, Signal::MaxOperatingTemperature, Signal::MemoryMaxOperatingTemperature];
+const LIMITS: [Signal; 3] = [
+    Signal::SlowdownTemperature,
+    Signal::MaxOperatingTemperature,
+    Signal::MemoryMaxOperatingTemperature,
+];
 
 /// The signals whose silence must not be taken for health.
 const WATCHED: [Signal; 12] = [
@@ -243,20 +258,32 @@ fn coverage(gpu: &Gpu) -> Coverage {
             known = true;
             // A count that falls to nothing loses its label: one live part speaks for the family.
             let live = parts.any(|(part, _)| {
-                matches!(gpu.reading_of(entity, crate::snapshot::SeriesKey { signal, part }), Reading::Live(_))
+                matches!(
+                    gpu.reading_of(entity, crate::snapshot::SeriesKey { signal, part }),
+                    Reading::Live(_)
+                )
             });
             if !live {
                 return Coverage::Silent;
             }
         }
     }
-    if known { Coverage::Whole } else { Coverage::None }
+    if known {
+        Coverage::Whole
+    } else {
+        Coverage::None
+    }
 }
 
 /// The watched signals that a board has exported. Counts of clock events come and go by nature.
 fn exported(gpu: &Gpu) -> impl Iterator<Item = Signal> + '_ {
-    let has = |signal: Signal| gpu.entities().any(|(_, entity)| entity.parts(signal).next().is_some());
-    WATCHED.into_iter().filter(move |signal| *signal != Signal::ClockEventWindowCount && has(*signal))
+    let has = |signal: Signal| {
+        gpu.entities()
+            .any(|(_, entity)| entity.parts(signal).next().is_some())
+    };
+    WATCHED
+        .into_iter()
+        .filter(move |signal| *signal != Signal::ClockEventWindowCount && has(*signal))
 }
 
 /// Whether its siblings export a signal that the board does not: what it would show is not known.
@@ -271,14 +298,26 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
     let mut signs = seen.signs;
     // Stable: of equally bad ones the first in the table's order names the finding.
     signs.sort_by_key(|sign| std::cmp::Reverse(sign.severity));
-    let heat = signs.iter().any(|s| matches!(s.cause, Cause::CoreTemperature | Cause::MemoryTemperature));
-    let slow = signs.iter().any(|s| matches!(s.cause, Cause::ThermalThrottle | Cause::PowerBrake));
-    let since = signs.iter().map(|sign| sign.since).min().unwrap_or(snapshot.now);
+    let heat = signs
+        .iter()
+        .any(|s| matches!(s.cause, Cause::CoreTemperature | Cause::MemoryTemperature));
+    let slow = signs
+        .iter()
+        .any(|s| matches!(s.cause, Cause::ThermalThrottle | Cause::PowerBrake));
+    let since = signs
+        .iter()
+        .map(|sign| sign.since)
+        .min()
+        .unwrap_or(snapshot.now);
     let headlines: Vec<_> = signs.iter().map(|sign| sign.headline.as_str()).collect();
     let mut finding = Finding {
         cause: signs[0].cause,
         severity: signs[0].severity,
-        grade: if heat && slow { Grade::Strong } else { Grade::Moderate },
+        grade: if heat && slow {
+            Grade::Strong
+        } else {
+            Grade::Moderate
+        },
         summary: format!("{}: {}", gpu.title(), headlines.join("; ")),
         started: since,
         gpu: gpu.identity.index,
@@ -290,9 +329,24 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         checklist: checklist(gpu, &signs),
     };
     for sign in signs {
-        let text = format!("{} for {}", sign.headline, words::length(snapshot.now.duration_since(sign.since)));
-        finding.timeline.push(Evidence::at(format!("{} begins", sign.cause.as_str()), "snapshot", sign.since));
-        finding.supporting.push(Evidence::at(text, "rule", sign.since));
+        let lasted = snapshot.now.duration_since(sign.since);
+        // Where it fills the look-back, it may have begun before.
+        let older =
+            lasted + snapshot.limits.collection_interval.get() >= seen.thresholds.window.get();
+        let (lasting, begins) = if older {
+            ("for at least", "has begun")
+        } else {
+            ("for", "begins")
+        };
+        let text = format!("{} {lasting} {}", sign.headline, words::length(lasted));
+        finding.timeline.push(Evidence::at(
+            format!("{} {begins}", sign.cause.as_str()),
+            "rule",
+            sign.since,
+        ));
+        finding
+            .supporting
+            .push(Evidence::at(text, "rule", sign.since));
         finding.supporting.extend(sign.supporting);
         finding.contradicting.extend(sign.contradicting);
         finding.facts.extend(sign.facts);
@@ -301,7 +355,9 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         throttle::no_throttle(gpu, &mut finding.contradicting);
     }
     context(gpu, &mut finding.facts);
-    finding.timeline.sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
+    finding
+        .timeline
+        .sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
     finding
 }
 
@@ -314,14 +370,23 @@ fn context(gpu: &Gpu, facts: &mut Vec<Fact>) {
     }
     throttle::power_cap(gpu, facts);
     if let Some(model) = &gpu.identity.model {
-        facts.push(Fact { name: "product".into(), value: model.to_string(), source: "modelName".into(), at: None });
+        facts.push(Fact {
+            name: "product".into(),
+            value: model.to_string(),
+            source: "modelName".into(),
+            at: None,
+        });
     }
 }
 
 /// What would help to decide and is not exported.
 fn missing(gpu: &Gpu) -> Vec<Evidence> {
     let mut missing = Vec::new();
-    let has = |signals: &[Signal]| signals.iter().any(|signal| gpu.board.parts(*signal).next().is_some());
+    let has = |signals: &[Signal]| {
+        signals
+            .iter()
+            .any(|signal| gpu.board.parts(*signal).next().is_some())
+    };
     if !has(&throttle::THERMAL) {
         missing.push(Evidence::of(
             "whether clocks are held down is not exported: add DCGM_FI_DEV_CLOCKS_EVENT_REASONS or \
@@ -339,7 +404,10 @@ fn missing(gpu: &Gpu) -> Vec<Evidence> {
 }
 
 fn checklist(gpu: &Gpu, signs: &[Sign]) -> Vec<Step> {
-    let step = |text: &str, command: Option<String>| Step { text: text.to_owned(), command };
+    let step = |text: &str, command: Option<String>| Step {
+        text: text.to_owned(),
+        command,
+    };
     let node = gpu.node();
     let mut steps = Vec::new();
     if signs.iter().any(|sign| sign.cause == Cause::MemoryPressure) {
@@ -355,10 +423,16 @@ fn checklist(gpu: &Gpu, signs: &[Sign]) -> Vec<Step> {
             "On the node, read temperatures, limits and clock-event reasons as the driver sees them",
             Some(format!("nvidia-smi -i {} -q -d TEMPERATURE,PERFORMANCE,POWER", gpu.uuid)),
         ));
-        steps.push(step("Read the machine's management controller for fan, coolant and power-supply events", None));
+        steps.push(step(
+            "Read the machine's management controller for fan, coolant and power-supply events",
+            None,
+        ));
     }
     if !node.is_empty() {
-        steps.push(step("Read the node's conditions and recent events", Some(format!("kubectl describe node {node}"))));
+        steps.push(step(
+            "Read the node's conditions and recent events",
+            Some(format!("kubectl describe node {node}")),
+        ));
     }
     steps
 }

@@ -72,7 +72,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("source", &["snapshot", "clock", "printable"]),
     (
         "publish",
-        &["snapshot", "finding", "incident", "rules", "cycle", "clock"],
+        &[
+            "snapshot", "finding", "incident", "rules", "cycle", "clock", "version",
+        ],
     ),
     ("simulate", &["snapshot"]),
     ("store", &["snapshot", "finding", "incident", "clock"]),

@@ -52,8 +52,8 @@ families! {
     }
     PerGpu {
         GPU_XID_ERRORS_TOTAL Counter "gpulens_gpu_xid_errors_total" ["node", "gpu", "uuid", "gpu_instance"]
-            "XID errors since the GPU was first seen: at least this many, for repeats of one code cannot be seen."
-            "the GPU exports XIDs";
+            "XID errors since the GPU was first seen: at least this many, for repeats of one code cannot be seen. 0 also where none can be seen: gpulens_signal_gpus tells."
+            "";
         GPU_LAST_XID_INFO Gauge "gpulens_gpu_last_xid_info" ["node", "gpu", "uuid", "gpu_instance", "xid"]
             "Always 1: the last XID of the GPU." "an XID was seen";
         GPU_THROTTLE_SECONDS_TOTAL Counter "gpulens_gpu_throttle_seconds_total" ["node", "gpu", "uuid", "reason"]

@@ -61,22 +61,15 @@ pub(super) fn vanished(
             .missing
             .push(Evidence::of(format!("whether {hides}"), "kubernetes")),
     }
-    finding.timeline.push(Evidence::at(
-        "last named by its target",
-        "dcgm",
-        since,
-    ));
+    finding
+        .timeline
+        .push(Evidence::at("last named by its target", "dcgm", since));
     finish(scene, &mut finding, &[gpu]);
     finding
 }
 
 /// A board whose readings repeat.
-pub(super) fn frozen(
-    scene: &Scene<'_>,
-    group: &Group<'_>,
-    gpu: &Gpu,
-    since: Timestamp,
-) -> Finding {
+pub(super) fn frozen(scene: &Scene<'_>, group: &Group<'_>, gpu: &Gpu, since: Timestamp) -> Finding {
     let what = format!(
         "{}: its readings have repeated for {}",
         gpu.title(),
@@ -130,12 +123,7 @@ pub(super) fn stuck(scene: &Scene<'_>, gpu: &Gpu, stuck: &Stuck) -> Finding {
 }
 
 /// A board whose readings are old.
-pub(super) fn stale(
-    scene: &Scene<'_>,
-    group: &Group<'_>,
-    gpu: &Gpu,
-    since: Timestamp,
-) -> Finding {
+pub(super) fn stale(scene: &Scene<'_>, group: &Group<'_>, gpu: &Gpu, since: Timestamp) -> Finding {
     let what = format!(
         "{}: its newest reading is {} old",
         gpu.title(),
@@ -325,9 +313,8 @@ pub(super) fn last_xid(gpus: &[&Gpu], finding: &mut Finding) {
             Some((*edge, *gpu))
         })
     });
-    let last = edges.max_by(|(a, on_a), (b, on_b)| {
-        (a.at, a.code, &on_a.uuid).cmp(&(b.at, b.code, &on_b.uuid))
-    });
+    let last = edges
+        .max_by(|(a, on_a), (b, on_b)| (a.at, a.code, &on_a.uuid).cmp(&(b.at, b.code, &on_b.uuid)));
     match last {
         Some((edge, gpu)) => quote(&edge, gpu, finding),
         None if gpus.iter().any(|gpu| tells_xids(gpu)) => {}

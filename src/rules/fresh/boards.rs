@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::board_findings;
 use super::nodes::{self, Coverage};
 use super::scene::{Scene, fires, merged};
-use super::board_findings;
 use super::signals::{self, Moves};
 use super::target::{self, Look};
 use crate::finding::{Cause, Judgement, Key, Reason, Subject, Verdict};

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use super::remedy;
 use super::scene::{Scene, fires, merged};
 use super::target::{Look, gone_key};
-use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Severity, Subject, Verdict};
+use crate::finding::{
+    Cause, Evidence, Fact, Finding, Judgement, Reason, Severity, Subject, Verdict,
+};
 use crate::rules::words;
 use crate::snapshot::NodeName;
 
@@ -41,7 +43,12 @@ impl Place {
         let long = |since: &Timestamp| scene.age(*since) >= scene.thresholds.fleet_after.get();
         let boards = self.blind.iter().filter(|since| long(since)).count() as u64;
         let unseen = self.named.saturating_sub(self.known);
-        boards + if self.silent.as_ref().is_some_and(long) { unseen } else { 0 }
+        boards
+            + if self.silent.as_ref().is_some_and(long) {
+                unseen
+            } else {
+                0
+            }
     }
 }
 
@@ -50,7 +57,11 @@ pub(super) fn judge(scene: &Scene<'_>) -> Vec<Judgement> {
     let places = places(scene);
     let total: u64 = places.values().map(Place::total).sum();
     let count = |dark: &dyn Fn(&Place) -> u64| {
-        let of: Vec<u64> = places.values().map(dark).filter(|count| *count > 0).collect();
+        let of: Vec<u64> = places
+            .values()
+            .map(dark)
+            .filter(|count| *count > 0)
+            .collect();
         (of.iter().sum::<u64>(), of.len() as u64)
     };
     let much = |(gpus, nodes): (u64, u64)| {
@@ -143,11 +154,7 @@ fn blind(
     for (name, place) in dark.take(16) {
         finding.facts.push(Fact {
             name: name.clone().into(),
-            value: format!(
-                "{} of {} GPUs blind",
-                place.long_dark(scene),
-                place.total()
-            ),
+            value: format!("{} of {} GPUs blind", place.long_dark(scene), place.total()),
             source: "dcgm".into(),
             at: ended(place),
         });

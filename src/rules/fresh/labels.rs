@@ -135,7 +135,9 @@ type Wrong<'a> = (Timestamp, &'a Gpu, &'a Hold, String);
 fn disagree(scene: &Scene<'_>, place: &Place<'_>, wrong: &[Wrong<'_>]) -> Finding {
     let name = place.name;
     // The caller has at least one.
-    let since = wrong.first().map_or(scene.snapshot.now, |(since, ..)| *since);
+    let since = wrong
+        .first()
+        .map_or(scene.snapshot.now, |(since, ..)| *since);
     let mut pods: Vec<_> = wrong.iter().map(|(_, _, hold, _)| &hold.pod).collect();
     pods.sort();
     pods.dedup();

@@ -56,10 +56,15 @@ pub(super) fn coverage(scene: &Scene<'_>, name: &NodeName) -> Option<Coverage> {
         return Some(Coverage::NoGpus);
     }
     let seen = boards.iter().filter_map(|gpu| last_seen(gpu)).max();
-    let since = [Some(node.created), Some(dcgm.since), seen, offered_since(scene, node)]
-        .into_iter()
-        .flatten()
-        .max()?;
+    let since = [
+        Some(node.created),
+        Some(dcgm.since),
+        seen,
+        offered_since(scene, node),
+    ]
+    .into_iter()
+    .flatten()
+    .max()?;
     let hold = if scene.is_new(name) {
         scene.thresholds.new_node_hold
     } else {
@@ -127,7 +132,10 @@ fn uncovered(scene: &Scene<'_>, name: &NodeName, since: Timestamp) -> Finding {
         });
     }
     finding.supporting.push(Evidence::of(
-        format!("none of the {} targets is on this node", scene.targets.len()),
+        format!(
+            "none of the {} targets is on this node",
+            scene.targets.len()
+        ),
         "discovery",
     ));
     let boards: &[&Gpu] = scene.boards.get(name).map_or(&[], Vec::as_slice);

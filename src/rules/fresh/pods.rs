@@ -89,7 +89,8 @@ pub(super) fn shares(node: &Node) -> bool {
         .and_then(|count| count.parse::<u32>().ok())
         .is_some_and(|count| count > 1);
     let product = label("nvidia.com/gpu.product").is_some_and(|p| p.ends_with("-SHARED"));
-    let resource = offered(node).any(|(name, count)| &**name == "nvidia.com/gpu.shared" && count > 0);
+    let resource =
+        offered(node).any(|(name, count)| &**name == "nvidia.com/gpu.shared" && count > 0);
     strategy || replicas || product || resource
 }
 
@@ -185,7 +186,9 @@ fn no_labels(scene: &Scene<'_>, place: &Place<'_>, node: &Node, since: Timestamp
         "dcgm",
     ));
     for cause in likely(place, node) {
-        finding.supporting.push(Evidence::of(cause, "dcgm-exporter"));
+        finding
+            .supporting
+            .push(Evidence::of(cause, "dcgm-exporter"));
     }
     last_named(place, &mut finding);
     finding.missing.push(Evidence::of(

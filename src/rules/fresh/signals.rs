@@ -117,9 +117,8 @@ pub(super) fn judge(scene: &Scene<'_>, member: &Member<'_>) -> Verdict {
 /// Whether the board is divided into MIG instances now.
 fn is_partitioned(scene: &Scene<'_>, gpu: &Gpu) -> bool {
     let recent = |at: Timestamp| {
-        last_seen(gpu).is_some_and(|last| {
-            last.duration_since(at) <= scene.snapshot.limits.stale_after.get()
-        })
+        last_seen(gpu)
+            .is_some_and(|last| last.duration_since(at) <= scene.snapshot.limits.stale_after.get())
     };
     gpu.instances
         .iter()
@@ -144,8 +143,11 @@ fn contradiction(scene: &Scene<'_>, gpu: &Gpu, utilization: Point, engine: Point
         if !(of_utilization(utilization.value) && of_engine(engine.value)) {
             continue;
         }
-        let since = run(gpu, Signal::GpuUtilization, of_utilization)
-            .max(run(gpu, Signal::GraphicsEngineActive, of_engine));
+        let since = run(gpu, Signal::GpuUtilization, of_utilization).max(run(
+            gpu,
+            Signal::GraphicsEngineActive,
+            of_engine,
+        ));
         return match since {
             Some(since) if scene.age(since) >= scene.thresholds.disagreement_after.get() => {
                 fires(disagreement(scene, gpu, what, since))
@@ -217,11 +219,9 @@ fn disagreement(scene: &Scene<'_>, gpu: &Gpu, what: &str, since: Timestamp) -> F
         "both measure whether work runs, so they cannot both be right; consistent with DCGM's profiling having stopped (dcgm-exporter issues 635, 662). Utilisation is not judged meanwhile",
         "dcgm-exporter",
     ));
-    finding.timeline.push(Evidence::at(
-        "they have disagreed since",
-        "dcgm",
-        since,
-    ));
+    finding
+        .timeline
+        .push(Evidence::at("they have disagreed since", "dcgm", since));
     finding.checklist.push(remedy::look(
         "Compare with nvidia-smi on the node, and look whether another profiler (Nsight, a second DCGM) holds the GPU's counters.",
     ));

@@ -81,9 +81,8 @@ enum Refusal {
 }
 
 fn refusal(status: &SourceStatus, lists: &[List]) -> Option<Refusal> {
-    let is_refusal = |kind: &ErrorKind| {
-        matches!(kind, ErrorKind::Forbidden | ErrorKind::Unauthorized)
-    };
+    let is_refusal =
+        |kind: &ErrorKind| matches!(kind, ErrorKind::Forbidden | ErrorKind::Unauthorized);
     if let Some(error) = &status.error {
         return is_refusal(&error.kind).then_some(Refusal::Now(error.kind));
     }

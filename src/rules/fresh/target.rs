@@ -47,10 +47,7 @@ impl Look {
 
     /// Whether it answered lately.
     pub(super) fn answers(self) -> bool {
-        matches!(
-            self,
-            Self::Empty | Self::Emptying | Self::Bare | Self::Full
-        )
+        matches!(self, Self::Empty | Self::Emptying | Self::Bare | Self::Full)
     }
 }
 

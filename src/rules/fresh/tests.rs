@@ -10,7 +10,10 @@ mod targets;
 use super::{Fresh, Thresholds};
 use crate::finding::{Cause, Finding, Judgement, Severity, Subject, Verdict};
 use crate::rules::Rule;
-use crate::snapshot::{ClusterSnapshot, ErrorKind, SourceError, Signal, SourceId, SourceStatus, TargetState, TargetStatus};
+use crate::snapshot::{
+    ClusterSnapshot, ErrorKind, Signal, SourceError, SourceId, SourceStatus, TargetState,
+    TargetStatus,
+};
 use crate::testing::{Board, Cluster, at};
 
 fn judge(snapshot: &ClusterSnapshot) -> Vec<Judgement> {
@@ -25,9 +28,9 @@ fn judge(snapshot: &ClusterSnapshot) -> Vec<Judgement> {
 
 /// The verdict on a subject and cause, in one word; empty where there is none.
 fn word(judgements: &[Judgement], subject: &Subject, cause: Cause) -> &'static str {
-    let of = judgements.iter().find(|judgement| {
-        judgement.key.subject == *subject && judgement.key.aspect == Some(cause)
-    });
+    let of = judgements
+        .iter()
+        .find(|judgement| judgement.key.subject == *subject && judgement.key.aspect == Some(cause));
     of.map_or("", |judgement| match judgement.verdict {
         Verdict::Fires(_) => "fires",
         Verdict::Holds => "holds",
@@ -185,9 +188,11 @@ fn two_findings_where_one_node_is_silent_and_another_unlabelled() {
     let mut cluster = Cluster::new().with_kubernetes();
     for index in 0..4 {
         let name = |node| format!("GPU-{node}-{index}");
-        cluster = cluster
-            .gpu(&name("01"), "gpu-node-01", live)
-            .gpu(&name("02"), "gpu-node-02", silent_since(-840));
+        cluster = cluster.gpu(&name("01"), "gpu-node-01", live).gpu(
+            &name("02"),
+            "gpu-node-02",
+            silent_since(-840),
+        );
     }
     let snapshot = cluster
         .node("gpu-node-01", 4, &[], |_| {})

@@ -77,8 +77,13 @@ pub(super) fn finding(place: &Place<'_>, mut found: Found) -> Option<Finding> {
 
 /// XIDs have entries of their own, all of them; the rest began at some time.
 fn in_time(sign: &Sign) -> Option<Evidence> {
-    (sign.kind != Kind::Xid)
-        .then(|| Evidence::at(sign.headline.clone(), sign.evidence.source.clone(), sign.since))
+    (sign.kind != Kind::Xid).then(|| {
+        Evidence::at(
+            sign.headline.clone(),
+            sign.evidence.source.clone(),
+            sign.since,
+        )
+    })
 }
 
 fn add<T: PartialEq>(to: &mut Vec<T>, from: Vec<T>) {
@@ -112,7 +117,10 @@ fn grade(signs: &[Sign]) -> Grade {
     let Some(worst) = signs.first() else {
         return Grade::Inconclusive;
     };
-    if signs.iter().all(|sign| sign.doubt == Some(Doubt::Inconclusive)) {
+    if signs
+        .iter()
+        .all(|sign| sign.doubt == Some(Doubt::Inconclusive))
+    {
         return Grade::Inconclusive;
     }
     if worst.doubt == Some(Doubt::Contradicted) {
@@ -185,7 +193,10 @@ fn checklist(place: &Place<'_>, signs: &[Sign]) -> Vec<Step> {
             "Find the device plugin's pod of the node and read its log for \"unhealthy\"",
             format!("kubectl get pods --all-namespaces --output wide --field-selector spec.nodeName={node}"),
         ));
-        steps.push(step("Count the boards that the driver sees, on the node", "nvidia-smi -L".to_owned()));
+        steps.push(step(
+            "Count the boards that the driver sees, on the node",
+            "nvidia-smi -L".to_owned(),
+        ));
     }
     steps.push(step(
         "Read the kernel log on the node: it has every XID with its details, repeats included",

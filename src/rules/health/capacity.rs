@@ -316,12 +316,7 @@ fn drop(
 }
 
 /// What is not known about which board is withheld.
-fn which(
-    fleet: &Fleet<'_>,
-    view: &View<'_>,
-    loss: &Loss,
-    boards: &[usize],
-) -> Option<Evidence> {
+fn which(fleet: &Fleet<'_>, view: &View<'_>, loss: &Loss, boards: &[usize]) -> Option<Evidence> {
     let text = match boards {
         [_] if loss.withheld > 1 && view.boards.len() > 1 => {
             "what explains the rest of the loss: one board alone shows a sign".to_owned()
@@ -347,7 +342,9 @@ fn explain(sign: &mut Sign, codes: &[&Event]) {
         let known = xid::lookup(event.code);
         sign.facts.push(Fact {
             name: format!("XID {}: recommended action", event.code).into(),
-            value: known.map_or("not catalogued", |known| known.action).to_owned(),
+            value: known
+                .map_or("not catalogued", |known| known.action)
+                .to_owned(),
             source: "XID catalogue".into(),
             at: None,
         });

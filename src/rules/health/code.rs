@@ -38,8 +38,7 @@ pub(super) fn has_expired(fleet: &Fleet<'_>, at: usize) -> bool {
     let gpu = &fleet.snapshot.gpus[at];
     let rebooted = fleet.rebooted(gpu);
     // Long enough to close what was open; after that it is history.
-    let until =
-        fleet.thresholds.xid_expire_after.get() + fleet.snapshot.limits.forget_after.get();
+    let until = fleet.thresholds.xid_expire_after.get() + fleet.snapshot.limits.forget_after.get();
     fleet.events[at].iter().any(|event| {
         standing(fleet.thresholds, gpu, event, rebooted) == Standing::Expired
             && gpu.now.duration_since(event.at) < until
@@ -278,9 +277,14 @@ impl Context<'_> {
         if known.is_application() && !repeated {
             let text = if others > 0 {
                 sign.doubt = Some(Doubt::Contradicted);
-                format!("{others} other GPUs had the same code within a day, which points at a program")
+                format!(
+                    "{others} other GPUs had the same code within a day, which points at a program"
+                )
             } else {
-                format!("XID {} points at the program first: it was not seen here repeatedly under different jobs", self.code)
+                format!(
+                    "XID {} points at the program first: it was not seen here repeatedly under different jobs",
+                    self.code
+                )
             };
             sign.against.push(Evidence::of(text, "XID catalogue"));
         }

@@ -34,7 +34,10 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
             Verdict::Unknown if hardware => {
                 doubt(fleet, view, condition, node);
                 node.found.missing.push(Evidence::of(
-                    format!("condition {} is {}: its check did not work", known.name, condition.status),
+                    format!(
+                        "condition {} is {}: its check did not work",
+                        known.name, condition.status
+                    ),
                     "node condition",
                 ));
             }
@@ -47,7 +50,10 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
             Verdict::Problem => {
                 doubt(fleet, view, condition, node);
                 node.found.missing.push(Evidence::of(
-                    format!("condition {} reports a problem, but nobody has confirmed it lately", known.name),
+                    format!(
+                        "condition {} reports a problem, but nobody has confirmed it lately",
+                        known.name
+                    ),
                     "node condition",
                 ));
             }
@@ -78,15 +84,13 @@ fn is_current(
                 condition.message.is_empty() || condition.message.contains(boot)
             });
         }
-        Heartbeat::Every(period) => {
-            SignedDuration::try_from(period).unwrap_or(USUAL_PERIOD)
-        }
+        Heartbeat::Every(period) => SignedDuration::try_from(period).unwrap_or(USUAL_PERIOD),
         Heartbeat::Unknown => USUAL_PERIOD,
     };
     let limit = period.as_secs_f64() * fleet.thresholds.heartbeat_periods.get();
-    condition.heartbeat.is_some_and(|at| {
-        fleet.snapshot.now.duration_since(at).as_secs_f64() < limit
-    })
+    condition
+        .heartbeat
+        .is_some_and(|at| fleet.snapshot.now.duration_since(at).as_secs_f64() < limit)
 }
 
 fn sign(
@@ -142,10 +146,11 @@ fn since(fleet: &Fleet<'_>, condition: &NodeCondition) -> Timestamp {
 
 /// A condition whose message names a board of this node is about that board.
 fn named_board(fleet: &Fleet<'_>, view: &View<'_>, condition: &NodeCondition) -> Claim {
-    let named = view
-        .boards
-        .iter()
-        .find(|at| condition.message.contains(fleet.snapshot.gpus[**at].uuid.as_str()));
+    let named = view.boards.iter().find(|at| {
+        condition
+            .message
+            .contains(fleet.snapshot.gpus[**at].uuid.as_str())
+    });
     named.map_or(Claim::OneInTrouble, |at| Claim::Named(*at))
 }
 
@@ -164,11 +169,15 @@ fn other(condition: &NodeCondition, about: About, node: &mut NodeFound) {
         "condition {}={} speaks of {what}",
         condition.kind, condition.status
     );
-    let lowers = matches!(about, About::DevicePlugin | About::Telemetry | About::Network | About::Workload);
+    let lowers = matches!(
+        about,
+        About::DevicePlugin | About::Telemetry | About::Network | About::Workload
+    );
     if lowers {
-        node.found
-            .against
-            .push(Evidence::of(format!("{text}, not of a GPU"), "node condition"));
+        node.found.against.push(Evidence::of(
+            format!("{text}, not of a GPU"),
+            "node condition",
+        ));
     } else {
         node.found.facts.push(Fact {
             name: "other condition".into(),

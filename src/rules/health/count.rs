@@ -19,11 +19,12 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
         node.undecided(Reason::Blind);
         return;
     }
-    let discovered = view
-        .node
-        .labels
-        .keys()
-        .any(|key| matches!(&**key, "nvidia.com/gpu.product" | "nvidia.com/gpu.memory" | "nvidia.com/gpu.machine"));
+    let discovered = view.node.labels.keys().any(|key| {
+        matches!(
+            &**key,
+            "nvidia.com/gpu.product" | "nvidia.com/gpu.memory" | "nvidia.com/gpu.machine"
+        )
+    });
     if boards.silent {
         node.undecided(Reason::Blind);
     }
@@ -38,7 +39,11 @@ pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
     });
     let (mig, shared) = (view.is_mig(fleet), view.is_shared());
     if mig || shared {
-        let what = if mig { "MIG is in use" } else { "GPUs are shared by replicas" };
+        let what = if mig {
+            "MIG is in use"
+        } else {
+            "GPUs are shared by replicas"
+        };
         node.found.missing.push(Evidence::of(
             format!("a comparison of boards with capacity: {what}, so the resource does not count boards"),
             "node status",
@@ -150,18 +155,25 @@ impl Mismatch {
         if !boards.missing.is_empty() {
             fewer = true;
             let before = boards.before();
-            texts.push(format!("{seen} boards in telemetry where {before} were seen before"));
+            texts.push(format!(
+                "{seen} boards in telemetry where {before} were seen before"
+            ));
         }
         for (expected, what) in [(capacity, "capacity"), (labelled, "GPU feature discovery")] {
             let Some(expected) = expected.filter(|expected| *expected != seen) else {
                 continue;
             };
             fewer |= expected > seen;
-            texts.push(format!("{seen} boards in telemetry, {what} says {expected}"));
+            texts.push(format!(
+                "{seen} boards in telemetry, {what} says {expected}"
+            ));
         }
         let both = capacity.zip(labelled);
-        if let Some((capacity, labelled)) = both.filter(|(a, b)| a != b && *a != seen && *b != seen) {
-            texts.push(format!("capacity says {capacity}, GPU feature discovery {labelled}"));
+        if let Some((capacity, labelled)) = both.filter(|(a, b)| a != b && *a != seen && *b != seen)
+        {
+            texts.push(format!(
+                "capacity says {capacity}, GPU feature discovery {labelled}"
+            ));
         }
         if texts.is_empty() {
             return None;

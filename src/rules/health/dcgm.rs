@@ -58,13 +58,7 @@ fn is_noisy(watch: Option<HealthWatch>) -> bool {
     matches!(watch, Some(HealthWatch::Thermal | HealthWatch::Power))
 }
 
-fn sign(
-    fleet: &Fleet<'_>,
-    at: usize,
-    watch: &str,
-    failed: bool,
-    since: jiff::Timestamp,
-) -> Sign {
+fn sign(fleet: &Fleet<'_>, at: usize, watch: &str, failed: bool, since: jiff::Timestamp) -> Sign {
     let (severity, word) = if failed {
         (Severity::Critical, "FAIL")
     } else {

@@ -121,7 +121,11 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     if state != Export::Whole {
         return state;
     }
-    let known = [Signal::XidWindowCount, Signal::XidTotal, Signal::HealthStatus];
+    let known = [
+        Signal::XidWindowCount,
+        Signal::XidTotal,
+        Signal::HealthStatus,
+    ];
     if !HEALTH
         .into_iter()
         .chain(known)
@@ -129,9 +133,9 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     {
         return Export::Nothing;
     }
-    let missing_here = fleet.exported_beside(gpu).is_some_and(|beside| {
-        beside.iter().any(|signal| !is_live(gpu, *signal))
-    });
+    let missing_here = fleet
+        .exported_beside(gpu)
+        .is_some_and(|beside| beside.iter().any(|signal| !is_live(gpu, *signal)));
     if missing_here || part_without_xid(gpu) {
         Export::Lost
     } else {

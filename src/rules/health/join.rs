@@ -19,7 +19,10 @@ pub(super) fn node_verdict(
     doubted: &mut BTreeMap<usize, Reason>,
 ) -> Verdict {
     let snapshot = fleet.snapshot;
-    let boards = fleet.boards.get(name).map_or(&[] as &[usize], Vec::as_slice);
+    let boards = fleet
+        .boards
+        .get(name)
+        .map_or(&[] as &[usize], Vec::as_slice);
     if !snapshot.warm {
         return Verdict::Undecided(Reason::WarmUp);
     }
@@ -84,7 +87,9 @@ fn place_signs(
         founds[at] = board(fleet, at, lost);
         founds[at].signs.extend(signs);
         founds[at].facts.extend(seen.found.facts.iter().cloned());
-        founds[at].missing.extend(seen.found.missing.iter().cloned());
+        founds[at]
+            .missing
+            .extend(seen.found.missing.iter().cloned());
         let gpu = &fleet.snapshot.gpus[at];
         joined.push(key(Subject::Gpu {
             node: gpu.identity.node.clone(),

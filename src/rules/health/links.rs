@@ -68,12 +68,9 @@ fn crc(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         if rate >= enter {
             let text = format!("{} NVLink {what} CRC errors a second", words::short(rate));
             let since = began.unwrap_or(gpu.now);
-            found.signs.push(nvlink(
-                Severity::Warning,
-                since,
-                text,
-                signal.spec().name,
-            ));
+            found
+                .signs
+                .push(nvlink(Severity::Warning, since, text, signal.spec().name));
         } else if rate > enter * thresholds.leave_ratio.get() {
             found.holds = true;
         }
@@ -92,12 +89,9 @@ fn events(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         };
         if amount >= fleet.thresholds.nvlink_events.get() {
             let text = format!("{} {what} within {window}", words::short(amount));
-            found.signs.push(nvlink(
-                Severity::Warning,
-                began,
-                text,
-                signal.spec().name,
-            ));
+            found
+                .signs
+                .push(nvlink(Severity::Warning, began, text, signal.spec().name));
         }
     }
 }
@@ -129,8 +123,10 @@ fn down(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
             sign.severity = Severity::Info;
             sign.doubt = Some(Doubt::Contradicted);
             sign.reading = "trouble at the other end of the link".into();
-            sign.against
-                .push(Evidence::of(format!("GPU {peer} of the same node {why}"), "telemetry"));
+            sign.against.push(Evidence::of(
+                format!("GPU {peer} of the same node {why}"),
+                "telemetry",
+            ));
         }
         found.signs.push(sign);
     }

@@ -156,7 +156,9 @@ pub(super) fn single_bit_per_minute(
 /// Whether a board has ever exported corrected errors.
 pub(super) fn counts_single_bits(gpu: &Gpu) -> bool {
     let signals = [Signal::EccSingleBitVolatile, Signal::EccSingleBitAggregate];
-    signals.into_iter().any(|signal| gpu.board.track(signal).is_some())
+    signals
+        .into_iter()
+        .any(|signal| gpu.board.track(signal).is_some())
 }
 
 /// Share of a window that must be covered for a rate to be measured over what is covered.
@@ -166,7 +168,11 @@ const COVERED: f64 = 0.8;
 /// makes no high rate.
 pub(super) fn per_minute(amount: f64, over: SignedDuration, window: SignedDuration) -> f64 {
     let (over, window) = (over.as_secs_f64(), window.as_secs_f64());
-    let seconds = if over >= COVERED * window { over } else { window };
+    let seconds = if over >= COVERED * window {
+        over
+    } else {
+        window
+    };
     amount * 60.0 / seconds
 }
 
@@ -206,7 +212,9 @@ fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         text,
         evidence,
     );
-    found.signs.push(sign.reading(
-        "memory that degrades; corrected errors alone are no reason to replace a board",
-    ));
+    found.signs.push(
+        sign.reading(
+            "memory that degrades; corrected errors alone are no reason to replace a board",
+        ),
+    );
 }

@@ -47,7 +47,9 @@ impl View<'_> {
 
     /// Capacity of all GPU resources, in pieces.
     pub(super) fn capacity(&self) -> i64 {
-        gpu_resources(self.node).map(|(_, capacity, _)| capacity).sum()
+        gpu_resources(self.node)
+            .map(|(_, capacity, _)| capacity)
+            .sum()
     }
 
     /// Whether boards are split by MIG.
@@ -177,7 +179,11 @@ pub(super) fn restarts(
             Evidence::at(text, "event", event.last)
         })
         .collect();
-    if let Some(boot) = view.track.and_then(NodeTrack::rebooted).filter(|at| near(*at)) {
+    if let Some(boot) = view
+        .track
+        .and_then(NodeTrack::rebooted)
+        .filter(|at| near(*at))
+    {
         restarts.push(Evidence::at("the node booted near it", "boot id", boot));
     }
     restarts

@@ -61,7 +61,11 @@ fn finding(cluster: &Cluster, name: &str) -> Finding {
 
 /// What holds for every finding.
 fn check(finding: &Finding) {
-    assert!(finding.summary.contains("consistent with"), "{}", finding.summary);
+    assert!(
+        finding.summary.contains("consistent with"),
+        "{}",
+        finding.summary
+    );
     assert!(!finding.summary.contains('\n'));
     assert!(!finding.supporting.is_empty() && !finding.checklist.is_empty());
     let text = format!("{finding:?}");
@@ -72,7 +76,12 @@ fn check(finding: &Finding) {
             assert!(!command.contains(word), "{command}");
         }
     }
-    assert!(finding.timeline.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    assert!(
+        finding
+            .timeline
+            .windows(2)
+            .all(|pair| pair[0].at <= pair[1].at)
+    );
 }
 
 /// Cause, severity and grade in one line.
@@ -83,7 +92,12 @@ fn outcome(cluster: &Cluster, name: &str) -> String {
 }
 
 fn said(cause: Cause, severity: Severity, grade: Grade) -> String {
-    format!("{} {} {}", cause.as_str(), severity.as_str(), grade.as_str())
+    format!(
+        "{} {} {}",
+        cause.as_str(),
+        severity.as_str(),
+        grade.as_str()
+    )
 }
 
 /// Any verdict in one line.
@@ -118,7 +132,13 @@ fn index(board: &mut Board, index: u32) {
 /// A node of quiet boards `n1-0`, `n1-1` …, with all its GPUs allocatable for ten minutes, of
 /// which one board is built further.
 fn node_of(gpus: u32, which: u32, build: impl FnOnce(&mut Board)) -> Cluster {
-    node_with(gpus, i64::from(gpus), &[(-600, i64::from(gpus))], which, build)
+    node_with(
+        gpus,
+        i64::from(gpus),
+        &[(-600, i64::from(gpus))],
+        which,
+        build,
+    )
 }
 
 /// The same with another number of allocatable GPUs now and before.
@@ -129,14 +149,13 @@ fn node_with(
     which: u32,
     build: impl FnOnce(&mut Board),
 ) -> Cluster {
-    let mut cluster = Cluster::new().with_kubernetes().node(
-        "n1",
-        i64::from(gpus),
-        history,
-        |node| {
-            node.allocatable.insert("nvidia.com/gpu".into(), allocatable);
-        },
-    );
+    let mut cluster =
+        Cluster::new()
+            .with_kubernetes()
+            .node("n1", i64::from(gpus), history, |node| {
+                node.allocatable
+                    .insert("nvidia.com/gpu".into(), allocatable);
+            });
     let mut build = Some(build);
     for at in 0..gpus {
         cluster = cluster.gpu(&format!("n1-{at}"), "n1", |board| {
@@ -175,7 +194,13 @@ fn quiet_boards_and_nodes_are_clear() {
         .collect();
     assert_eq!(
         said,
-        ["n1 clear", "n1-0 clear", "n1-1 clear", "n1-2 clear", "n1-3 clear"]
+        [
+            "n1 clear",
+            "n1-0 clear",
+            "n1-1 clear",
+            "n1-2 clear",
+            "n1-3 clear"
+        ]
     );
 }
 
@@ -227,7 +252,9 @@ fn severities_of_codes_can_be_configured() {
         board.read(Signal::Xid, &[(-60, 63.0), (-30, 63.0)]);
     });
     assert_eq!(outcome(&cluster, "a"), "xid_63 warning strong");
-    let said = judge_with(&cluster, thresholds).remove("a").expect("judged");
+    let said = judge_with(&cluster, thresholds)
+        .remove("a")
+        .expect("judged");
     assert!(line(&said).starts_with("xid_63 info"), "{said:?}");
     // What the operator says stands, also for a code that the catalogue does not know.
     let thresholds = read(r#"{"xid_severity": {"777": "critical"}}"#).expect("valid");
@@ -235,7 +262,9 @@ fn severities_of_codes_can_be_configured() {
     let unknown = alone(|board| {
         board.read(Signal::Xid, &[(-60, 777.0), (-30, 777.0)]);
     });
-    let said = judge_with(&unknown, thresholds).remove("a").expect("judged");
+    let said = judge_with(&unknown, thresholds)
+        .remove("a")
+        .expect("judged");
     assert_eq!(line(&said), "xid_777 critical moderate");
     let error = read(r#"{"xid_severity": {"63": "bad"}}"#).expect_err("no severity");
     assert!(error.to_string().contains("want info, warning or critical"));

@@ -141,14 +141,18 @@ fn counted(track: &Track) -> Option<(Timestamp, Timestamp, u64)> {
         let seen = track.before_change()?;
         return Some((seen, seen, 1));
     };
-    let (start, most) = run.fold((end.at, end.value), |(_, most), point| (point.at, most.max(point.value)));
+    let (start, most) = run.fold((end.at, end.value), |(_, most), point| {
+        (point.at, most.max(point.value))
+    });
     Some((start, end.at, most as u64))
 }
 
 /// The latest growth of a true counter of XIDs. A counter that was there at first sight tells
 /// history; one that appears on a board that was known before tells of something new.
 fn grown(board: &Entity, track: &Track) -> Option<(Timestamp, u64)> {
-    let appeared = board.first_seen.is_some_and(|first| first < track.first().at);
+    let appeared = board
+        .first_seen
+        .is_some_and(|first| first < track.first().at);
     if track.growth() > 0.0 {
         let at = if track.last().value > 0.0 {
             track.changed()
@@ -158,7 +162,8 @@ fn grown(board: &Entity, track: &Track) -> Option<(Timestamp, u64)> {
         let before = if appeared { track.first().value } else { 0.0 };
         return Some((at, (track.growth() + before) as u64));
     }
-    (appeared && track.first().value > 0.0).then_some((track.first().at, track.first().value as u64))
+    (appeared && track.first().value > 0.0)
+        .then_some((track.first().at, track.first().value as u64))
 }
 
 /// Adds what a counting family tells: to the event that it counts, or as one that the gauge

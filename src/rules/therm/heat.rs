@@ -31,25 +31,46 @@ pub(super) fn core(seen: &mut Seen<'_>) {
         source: "configuration".to_owned(),
     };
     let limit = limit.unwrap_or(fallback);
-    compare(seen, gpu, Cause::CoreTemperature, Signal::CoreTemperature, "core", &limit);
+    compare(
+        seen,
+        gpu,
+        Cause::CoreTemperature,
+        Signal::CoreTemperature,
+        "core",
+        &limit,
+    );
 }
 
 /// The memory against its limit.
 pub(super) fn memory(seen: &mut Seen<'_>) {
     let gpu = seen.gpu;
     let margin = seen.thresholds.margin.get();
-    let known = |value: f64, what, source: String| Limit { warning: value - margin, critical: value, what, source };
-    let own = gpu.board.track(Signal::MemoryMaxOperatingTemperature).map(|track| {
-        let source = Signal::MemoryMaxOperatingTemperature.spec().name.to_owned();
-        known(track.last().value, "the memory's maximum operating temperature", source)
-    });
+    let known = |value: f64, what, source: String| Limit {
+        warning: value - margin,
+        critical: value,
+        what,
+        source,
+    };
+    let own = gpu
+        .board
+        .track(Signal::MemoryMaxOperatingTemperature)
+        .map(|track| {
+            let source = Signal::MemoryMaxOperatingTemperature.spec().name.to_owned();
+            known(
+                track.last().value,
+                "the memory's maximum operating temperature",
+                source,
+            )
+        });
     let limit = match own {
         Some(limit) => limit,
         None => match product_of(gpu).map(|product| product.memory_max_operating) {
             Some(MemoryLimit::NoSensor) => return,
-            Some(MemoryLimit::Celsius(fact)) => {
-                known(f64::from(fact.value), "the product's maximum for its memory", "product table".to_owned())
-            }
+            Some(MemoryLimit::Celsius(fact)) => known(
+                f64::from(fact.value),
+                "the product's maximum for its memory",
+                "product table".to_owned(),
+            ),
             Some(MemoryLimit::Unknown) | None => Limit {
                 warning: seen.thresholds.memory_warning.get(),
                 critical: seen.thresholds.memory_critical.get(),
@@ -58,7 +79,14 @@ pub(super) fn memory(seen: &mut Seen<'_>) {
             },
         },
     };
-    compare(seen, gpu, Cause::MemoryTemperature, Signal::MemoryTemperature, "memory", &limit);
+    compare(
+        seen,
+        gpu,
+        Cause::MemoryTemperature,
+        Signal::MemoryTemperature,
+        "memory",
+        &limit,
+    );
 }
 
 fn product_of(gpu: &Gpu) -> Option<&'static product::Product> {
@@ -93,21 +121,37 @@ fn core_limit(seen: &Seen<'_>) -> Option<Limit> {
 /// The board's own distance to its limit. False where it is not exported.
 fn margin(seen: &mut Seen<'_>) -> bool {
     let gpu = seen.gpu;
-    let Some(point) = gpu.live(Signal::TemperatureMargin) else { return false };
-    let Some(track) = gpu.board.track(Signal::TemperatureMargin) else { return false };
+    let Some(point) = gpu.live(Signal::TemperatureMargin) else {
+        return false;
+    };
+    let Some(track) = gpu.board.track(Signal::TemperatureMargin) else {
+        return false;
+    };
     let warning = seen.thresholds.margin.get();
-    let Some(since) = seen.held(track, |value| value <= warning) else { return true };
+    let Some(since) = seen.held(track, |value| value <= warning) else {
+        return true;
+    };
     let critical = point.value <= 0.0 && seen.held(track, |value| value <= 0.0).is_some();
     let mut facts = vec![words::fact(Signal::TemperatureMargin, point)];
-    facts.extend(gpu.live(Signal::CoreTemperature).map(|point| words::fact(Signal::CoreTemperature, point)));
+    facts.extend(
+        gpu.live(Signal::CoreTemperature)
+            .map(|point| words::fact(Signal::CoreTemperature, point)),
+    );
     seen.signs.push(Sign {
         cause: Cause::CoreTemperature,
-        severity: if critical { Severity::Critical } else { Severity::Warning },
+        severity: if critical {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
         since,
         headline: if critical {
             "the core has no margin left to its limit".to_owned()
         } else {
-            format!("the core is {} below its limit", words::quantity(point.value, "°C"))
+            format!(
+                "the core is {} below its limit",
+                words::quantity(point.value, "°C")
+            )
         },
         facts,
         supporting: Vec::new(),
@@ -116,22 +160,52 @@ fn margin(seen: &mut Seen<'_>) -> bool {
     true
 }
 
-fn compare(seen: &mut Seen<'_>, gpu: &Gpu, cause: Cause, signal: Signal, name: &str, limit: &Limit) {
-    let Some(point) = gpu.live(signal) else { return };
-    let Some(track) = gpu.board.track(signal) else { return };
-    let Some(since) = seen.held(track, |value| value >= limit.warning) else { return };
-    let critical = point.value >= limit.critical && seen.held(track, |value| value >= limit.critical).is_some();
-    let relation = if point.value >= limit.critical { "at or above" } else { "close to" };
+fn compare(
+    seen: &mut Seen<'_>,
+    gpu: &Gpu,
+    cause: Cause,
+    signal: Signal,
+    name: &str,
+    limit: &Limit,
+) {
+    let Some(point) = gpu.live(signal) else {
+        return;
+    };
+    let Some(track) = gpu.board.track(signal) else {
+        return;
+    };
+    let Some(since) = seen.held(track, |value| value >= limit.warning) else {
+        return;
+    };
+    let critical = point.value >= limit.critical
+        && seen.held(track, |value| value >= limit.critical).is_some();
+    let relation = if point.value >= limit.critical {
+        "at or above"
+    } else {
+        "close to"
+    };
     let temperature = words::quantity(point.value, "°C");
     let threshold = words::quantity(limit.critical, "°C");
     seen.signs.push(Sign {
         cause,
-        severity: if critical { Severity::Critical } else { Severity::Warning },
+        severity: if critical {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        },
         since,
-        headline: format!("the {name} is at {temperature}, {relation} {} ({threshold})", limit.what),
+        headline: format!(
+            "the {name} is at {temperature}, {relation} {} ({threshold})",
+            limit.what
+        ),
         facts: vec![
             words::fact(signal, point),
-            Fact { name: limit.what.into(), value: threshold, source: limit.source.clone().into(), at: None },
+            Fact {
+                name: limit.what.into(),
+                value: threshold,
+                source: limit.source.clone().into(),
+                at: None,
+            },
         ],
         supporting: Vec::new(),
         contradicting: cool_neighbour(gpu, signal, point.value),
@@ -148,7 +222,10 @@ fn cool_neighbour(gpu: &Gpu, signal: Signal, value: f64) -> Vec<Evidence> {
     gpu.live(other)
         .filter(|point| value - point.value >= MUCH_COOLER)
         .map(|point| {
-            let text = format!("the {name} is only at {}", words::quantity(point.value, "°C"));
+            let text = format!(
+                "the {name} is only at {}",
+                words::quantity(point.value, "°C")
+            );
             Evidence::at(text, other.spec().name, point.at)
         })
         .into_iter()

@@ -14,12 +14,16 @@ pub(super) fn framebuffer(seen: &mut Seen<'_>, snapshot: &ClusterSnapshot) {
     let gpu = seen.gpu;
     let mut fullest: Option<(f64, Timestamp, Option<&Instance>, Point)> = None;
     for (instance, entity) in gpu.entities() {
-        let Some((share, since, used)) = full(seen, entity) else { continue };
+        let Some((share, since, used)) = full(seen, entity) else {
+            continue;
+        };
         if fullest.is_none_or(|(most, ..)| share > most) {
             fullest = Some((share, since, instance, used));
         }
     }
-    let Some((share, since, instance, used)) = fullest else { return };
+    let Some((share, since, instance, used)) = fullest else {
+        return;
+    };
     let of = instance.map_or(String::new(), |instance| {
         let profile = instance.profile.as_deref().unwrap_or("unknown profile");
         format!(" of instance {} ({profile})", instance.id.0)
@@ -27,9 +31,16 @@ pub(super) fn framebuffer(seen: &mut Seen<'_>, snapshot: &ClusterSnapshot) {
     let supporting = failures(gpu, snapshot, seen.thresholds.failure_window.get());
     seen.signs.push(Sign {
         cause: Cause::MemoryPressure,
-        severity: if supporting.is_empty() { Severity::Info } else { Severity::Warning },
+        severity: if supporting.is_empty() {
+            Severity::Info
+        } else {
+            Severity::Warning
+        },
         since,
-        headline: format!("the framebuffer{of} is {} full", words::quantity(share, "ratio")),
+        headline: format!(
+            "the framebuffer{of} is {} full",
+            words::quantity(share, "ratio")
+        ),
         facts: vec![words::fact(Signal::FramebufferUsed, used)],
         supporting,
         contradicting: Vec::new(),
@@ -60,12 +71,24 @@ fn failures(gpu: &Gpu, snapshot: &ClusterSnapshot, window: jiff::SignedDuration)
     let from = window_start(snapshot.now, window);
     let mut evidence = Vec::new();
     for (_, entity) in gpu.entities() {
-        let edges = entity.track(Signal::Xid).map_or(&[][..], |track| &track.edges());
-        for edge in edges.iter().filter(|edge| edge.code == PAGE_FAULT && edge.is_dated() && edge.at >= from) {
-            evidence.push(Evidence::at("XID 31, a memory page fault", Signal::Xid.spec().name, edge.at));
+        let edges = entity
+            .track(Signal::Xid)
+            .map_or(&[][..], |track| &track.edges());
+        for edge in edges
+            .iter()
+            .filter(|edge| edge.code == PAGE_FAULT && edge.is_dated() && edge.at >= from)
+        {
+            evidence.push(Evidence::at(
+                "XID 31, a memory page fault",
+                Signal::Xid.spec().name,
+                edge.at,
+            ));
         }
         for end in &snapshot.terminations {
-            if let Some(at) = end.finished.filter(|at| *at >= from && ran_out(end) && held(entity, end, *at)) {
+            if let Some(at) = end
+                .finished
+                .filter(|at| *at >= from && ran_out(end) && held(entity, end, *at))
+            {
                 let text = format!("{}/{} ended out of memory", end.namespace, end.pod);
                 evidence.push(Evidence::at(text, "kubernetes", at));
             }
@@ -80,6 +103,11 @@ fn ran_out(end: &Termination) -> bool {
 }
 
 fn held(entity: &Entity, end: &Termination, at: Timestamp) -> bool {
-    let names = |hold: &crate::snapshot::Hold| hold.pod.namespace == end.namespace && hold.pod.pod == end.pod;
-    entity.holds.iter().any(|hold| names(hold) && hold.from <= at)
+    let names = |hold: &crate::snapshot::Hold| {
+        hold.pod.namespace == end.namespace && hold.pod.pod == end.pod
+    };
+    entity
+        .holds
+        .iter()
+        .any(|hold| names(hold) && hold.from <= at)
 }

@@ -26,10 +26,25 @@ fn core_temperature_at_its_boundaries() {
         ("NVIDIA H100 80GB HBM3", None, 83.0, None),
         ("NVIDIA H100 80GB HBM3", None, 84.0, Some(Severity::Warning)),
         ("NVIDIA H100 80GB HBM3", None, 88.0, Some(Severity::Warning)),
-        ("NVIDIA H100 80GB HBM3", None, 89.0, Some(Severity::Critical)),
+        (
+            "NVIDIA H100 80GB HBM3",
+            None,
+            89.0,
+            Some(Severity::Critical),
+        ),
         ("NVIDIA H100 80GB HBM3", Some(95.0), 89.0, None),
-        ("NVIDIA H100 80GB HBM3", Some(95.0), 90.0, Some(Severity::Warning)),
-        ("NVIDIA H100 80GB HBM3", Some(95.0), 95.0, Some(Severity::Critical)),
+        (
+            "NVIDIA H100 80GB HBM3",
+            Some(95.0),
+            90.0,
+            Some(Severity::Warning),
+        ),
+        (
+            "NVIDIA H100 80GB HBM3",
+            Some(95.0),
+            95.0,
+            Some(Severity::Critical),
+        ),
         ("Some Other Board", None, 79.0, None),
         ("Some Other Board", None, 80.0, Some(Severity::Warning)),
         ("Some Other Board", None, 87.0, Some(Severity::Critical)),
@@ -45,7 +60,11 @@ fn core_temperature_at_its_boundaries() {
             None => assert_eq!(verdict, Verdict::Clear, "{model} {own:?} {celsius}"),
             Some(severity) => {
                 let finding = fires(&verdict);
-                assert_eq!((finding.cause, finding.severity), (Cause::CoreTemperature, severity), "{model} {celsius}");
+                assert_eq!(
+                    (finding.cause, finding.severity),
+                    (Cause::CoreTemperature, severity),
+                    "{model} {celsius}"
+                );
             }
         }
     }
@@ -53,9 +72,17 @@ fn core_temperature_at_its_boundaries() {
 
 #[test]
 fn the_margin_counts_where_no_slowdown_temperature_is_exported() {
-    for (margin, expected) in [(6.0, None), (5.0, Some(Severity::Warning)), (0.0, Some(Severity::Critical))] {
+    for (margin, expected) in [
+        (6.0, None),
+        (5.0, Some(Severity::Warning)),
+        (0.0, Some(Severity::Critical)),
+    ] {
         let verdict = board(|board| {
-            board.steady(Signal::CoreTemperature, -300, 70.0).steady(Signal::TemperatureMargin, -300, margin);
+            board.steady(Signal::CoreTemperature, -300, 70.0).steady(
+                Signal::TemperatureMargin,
+                -300,
+                margin,
+            );
         });
         match expected {
             None => assert_eq!(verdict, Verdict::Clear),
@@ -68,7 +95,11 @@ fn the_margin_counts_where_no_slowdown_temperature_is_exported() {
 fn heat_must_last_over_two_collections() {
     let hot = |from: i64| {
         board(|board| {
-            board.steady(Signal::CoreTemperature, -300, 60.0).steady(Signal::CoreTemperature, from, 95.0);
+            board.steady(Signal::CoreTemperature, -300, 60.0).steady(
+                Signal::CoreTemperature,
+                from,
+                95.0,
+            );
         })
     };
     assert_eq!(hot(-90), Verdict::Holds, "hot, not for long");
@@ -78,7 +109,9 @@ fn heat_must_last_over_two_collections() {
         board.silent();
         for seconds in (-150..0).step_by(15) {
             board.read(Signal::CoreTemperature, &[(seconds, 95.0)]);
-            board.read(Signal::Energy, &[(seconds, 5e6)]).read(Signal::PowerUsage, &[(seconds, 300.0)]);
+            board
+                .read(Signal::Energy, &[(seconds, 5e6)])
+                .read(Signal::PowerUsage, &[(seconds, 300.0)]);
         }
     });
     assert_eq!(frozen, Verdict::Holds);
@@ -101,7 +134,10 @@ fn memory_limits_follow_the_product() {
         match expected {
             None => assert_eq!(verdict, Verdict::Clear, "{model} {celsius}"),
             Some(severity) => {
-                assert_eq!((fires(&verdict).cause, fires(&verdict).severity), (Cause::MemoryTemperature, severity));
+                assert_eq!(
+                    (fires(&verdict).cause, fires(&verdict).severity),
+                    (Cause::MemoryTemperature, severity)
+                );
             }
         }
     }
@@ -112,7 +148,10 @@ fn throttling_counts_from_one_per_cent_of_the_window() {
     let violation = |per_collection: f64| {
         board(|board| {
             for (i, seconds) in (-300..0).step_by(30).enumerate() {
-                board.read(Signal::ThermalViolation, &[(seconds, 7.0 + i as f64 * per_collection)]);
+                board.read(
+                    Signal::ThermalViolation,
+                    &[(seconds, 7.0 + i as f64 * per_collection)],
+                );
             }
         })
     };
@@ -135,7 +174,10 @@ fn only_pressing_clock_events_count() {
         let by_mask = board(|board| {
             board.steady(Signal::ClockEventReasons, -300, mask);
         });
-        let key = SeriesKey { signal: Signal::ClockEventWindowCount, part: event.part() };
+        let key = SeriesKey {
+            signal: Signal::ClockEventWindowCount,
+            part: event.part(),
+        };
         let by_count = board(|board| {
             board.steady(key, -300, 3.0);
         });
@@ -155,13 +197,28 @@ fn heat_and_throttling_make_one_strong_finding() {
         board.steady(Signal::ClockEventReasons, -300, 64.0);
     });
     let finding = fires(&verdict);
-    assert_eq!((finding.cause, finding.severity, finding.grade), (Cause::CoreTemperature, Severity::Critical, Grade::Strong));
-    assert!(finding.summary.contains("91 °C") && finding.summary.contains("holds the clocks down"), "{}", finding.summary);
+    assert_eq!(
+        (finding.cause, finding.severity, finding.grade),
+        (Cause::CoreTemperature, Severity::Critical, Grade::Strong)
+    );
+    assert!(
+        finding.summary.contains("91 °C") && finding.summary.contains("holds the clocks down"),
+        "{}",
+        finding.summary
+    );
     let hot_only = board(|board| {
-        board.steady(Signal::CoreTemperature, -300, 91.0).steady(Signal::ClockEventReasons, -300, 0.0);
+        board.steady(Signal::CoreTemperature, -300, 91.0).steady(
+            Signal::ClockEventReasons,
+            -300,
+            0.0,
+        );
     });
     assert_eq!(fires(&hot_only).grade, Grade::Moderate);
-    assert_eq!(fires(&hot_only).contradicting.len(), 1, "the clocks are not held down");
+    assert_eq!(
+        fires(&hot_only).contradicting.len(),
+        1,
+        "the clocks are not held down"
+    );
 }
 
 const GIB: f64 = 1_073_741_824.0;
@@ -191,30 +248,59 @@ fn a_mig_board_counts_once_and_its_fullest_instance_speaks() {
         for seconds in (-300..0).step_by(30) {
             for (id, used) in [(7, 0.5), (8, 9.8), (9, 9.6)] {
                 board.instance(id, Signal::FramebufferUsed, &[(seconds, used * GIB)]);
-                board.instance(id, Signal::FramebufferFree, &[(seconds, (10.0 - used) * GIB)]);
+                board.instance(
+                    id,
+                    Signal::FramebufferFree,
+                    &[(seconds, (10.0 - used) * GIB)],
+                );
             }
         }
     });
     let verdict = judge(&cluster);
-    assert!(fires(&verdict).summary.contains("instance 8 (1g.10gb) is 98 % full"), "{}", fires(&verdict).summary);
+    assert!(
+        fires(&verdict)
+            .summary
+            .contains("instance 8 (1g.10gb) is 98 % full"),
+        "{}",
+        fires(&verdict).summary
+    );
 }
 
 #[test]
 fn silence_is_undecided_and_never_clear() {
-    assert_eq!(board(|_| {}), Verdict::Undecided(Reason::NotExported), "no signal of this rule");
+    assert_eq!(
+        board(|_| {}),
+        Verdict::Undecided(Reason::NotExported),
+        "no signal of this rule"
+    );
     let stale = board(|board| {
-        board.silent().read(Signal::CoreTemperature, &[(-300, 95.0), (-270, 95.0), (-181, 95.0)]);
+        board.silent().read(
+            Signal::CoreTemperature,
+            &[(-300, 95.0), (-270, 95.0), (-181, 95.0)],
+        );
     });
     assert_eq!(stale, Verdict::Undecided(Reason::Blind));
     let one_silent = board(|board| {
-        board.read(Signal::CoreTemperature, &[(-300, 95.0), (-270, 95.0)]).steady(Signal::MemoryTemperature, -300, 60.0);
+        board
+            .read(Signal::CoreTemperature, &[(-300, 95.0), (-270, 95.0)])
+            .steady(Signal::MemoryTemperature, -300, 60.0);
     });
-    assert_eq!(one_silent, Verdict::Undecided(Reason::Blind), "the hot signal went silent");
+    assert_eq!(
+        one_silent,
+        Verdict::Undecided(Reason::Blind),
+        "the hot signal went silent"
+    );
 }
 
 #[test]
 fn taking_any_evidence_away_never_clears() {
-    let signals = [Signal::CoreTemperature, Signal::ClockEventReasons, Signal::ThermalViolation, Signal::Energy, Signal::PowerUsage];
+    let signals = [
+        Signal::CoreTemperature,
+        Signal::ClockEventReasons,
+        Signal::ThermalViolation,
+        Signal::Energy,
+        Signal::PowerUsage,
+    ];
     for cut in [-240, -190, -60] {
         for gone in signals {
             let verdict = board(|board| {
@@ -244,11 +330,24 @@ fn what_siblings_export_is_missing_and_not_absent() {
                 }
             }
         };
-        let cluster = Cluster::new().gpu("GPU-1", "n1", build(here)).gpu("GPU-2", "n1", build(beside));
-        Therm::new(Thresholds::default()).judge(&cluster.snapshot()).remove(0).verdict
+        let cluster =
+            Cluster::new()
+                .gpu("GPU-1", "n1", build(here))
+                .gpu("GPU-2", "n1", build(beside));
+        Therm::new(Thresholds::default())
+            .judge(&cluster.snapshot())
+            .remove(0)
+            .verdict
     };
     let (core, memory) = (Signal::CoreTemperature, Signal::MemoryTemperature);
     assert_eq!(judge(&[core, memory], &[core, memory]), Verdict::Clear);
-    assert_eq!(judge(&[core, memory], &[core]), Verdict::Clear, "it has more than its sibling");
-    assert_eq!(judge(&[memory], &[core, memory]), Verdict::Undecided(Reason::NotExported));
+    assert_eq!(
+        judge(&[core, memory], &[core]),
+        Verdict::Clear,
+        "it has more than its sibling"
+    );
+    assert_eq!(
+        judge(&[memory], &[core, memory]),
+        Verdict::Undecided(Reason::NotExported)
+    );
 }

@@ -28,26 +28,54 @@ struct Throttled {
 
 /// Thermal violation time, or the thermal clock-event bits.
 pub(super) fn thermal(seen: &mut Seen<'_>) {
-    let times = [Signal::ThermalViolation, Signal::SwThermalTime, Signal::HwThermalTime];
+    let times = [
+        Signal::ThermalViolation,
+        Signal::SwThermalTime,
+        Signal::HwThermalTime,
+    ];
     let found = collect(seen, &times, &THERMAL_BITS);
-    sign(seen, Cause::ThermalThrottle, "temperature holds the clocks down", &found);
+    sign(
+        seen,
+        Cause::ThermalThrottle,
+        "temperature holds the clocks down",
+        &found,
+    );
 }
 
 /// The external power brake.
 pub(super) fn power_brake(seen: &mut Seen<'_>) {
-    let found = collect(seen, &[Signal::HwPowerBrakeTime], &[ClockEvent::HwPowerBrake]);
-    sign(seen, Cause::PowerBrake, "the external power brake holds the clocks down", &found);
+    let found = collect(
+        seen,
+        &[Signal::HwPowerBrakeTime],
+        &[ClockEvent::HwPowerBrake],
+    );
+    sign(
+        seen,
+        Cause::PowerBrake,
+        "the external power brake holds the clocks down",
+        &found,
+    );
 }
 
 fn sign(seen: &mut Seen<'_>, cause: Cause, what: &str, found: &[Throttled]) {
-    let Some(since) = found.iter().map(|throttled| throttled.since).min() else { return };
-    let share = found.iter().filter_map(|throttled| throttled.share).fold(None, |worst: Option<f64>, share| {
-        Some(worst.map_or(share, |worst| worst.max(share)))
-    });
+    let Some(since) = found.iter().map(|throttled| throttled.since).min() else {
+        return;
+    };
+    let share = found
+        .iter()
+        .filter_map(|throttled| throttled.share)
+        .fold(None, |worst: Option<f64>, share| {
+            Some(worst.map_or(share, |worst| worst.max(share)))
+        });
     let window = seen.thresholds.window;
     let headline = share.map_or_else(
         || what.to_owned(),
-        |share| format!("{what} in {} of the last {window}", words::quantity(share.min(1.0), "ratio")),
+        |share| {
+            format!(
+                "{what} in {} of the last {window}",
+                words::quantity(share.min(1.0), "ratio")
+            )
+        },
     );
     let supporting = found
         .iter()
@@ -63,7 +91,11 @@ fn sign(seen: &mut Seen<'_>, cause: Cause, what: &str, found: &[Throttled]) {
             Evidence::at(text, throttled.signal.spec().name, throttled.at)
         })
         .collect();
-    let contradicting = if cause == Cause::ThermalThrottle { cool_core(seen.gpu) } else { Vec::new() };
+    let contradicting = if cause == Cause::ThermalThrottle {
+        cool_core(seen.gpu)
+    } else {
+        Vec::new()
+    };
     seen.signs.push(Sign {
         cause,
         severity: Severity::Warning,
@@ -102,11 +134,19 @@ fn collect(seen: &mut Seen<'_>, times: &[Signal], bits: &[ClockEvent]) -> Vec<Th
         found.extend(by_bits(seen, track, bits));
     }
     for event in bits {
-        let key = SeriesKey { signal: Signal::ClockEventWindowCount, part: event.part() };
+        let key = SeriesKey {
+            signal: Signal::ClockEventWindowCount,
+            part: event.part(),
+        };
         if let (Some(point), Some(track)) = (gpu.live(key), gpu.board.track(key))
             && let Some(since) = seen.held(track, |count| count > 0.0)
         {
-            found.push(Throttled { signal: Signal::ClockEventWindowCount, share: None, since, at: point.at });
+            found.push(Throttled {
+                signal: Signal::ClockEventWindowCount,
+                share: None,
+                since,
+                at: point.at,
+            });
         }
     }
     found
@@ -122,14 +162,23 @@ fn by_time(seen: &mut Seen<'_>, signal: Signal, track: &Track) -> Option<Throttl
         .collect();
     let growth = track.growth_since(from)?;
     let share = growth.per_second();
-    enough(seen, share, &rises).map(|(since, at)| Throttled { signal, share: Some(share), since, at })
+    enough(seen, share, &rises).map(|(since, at)| Throttled {
+        signal,
+        share: Some(share),
+        since,
+        at,
+    })
 }
 
 /// Bits of a mask: the share of time in which one of them was set.
 fn by_bits(seen: &mut Seen<'_>, track: &Track, bits: &[ClockEvent]) -> Option<Throttled> {
     let from = window_start(seen.gpu.now, seen.thresholds.window.get());
     let set = |mask: f64| bits.iter().any(|event| event.is_set(mask));
-    let times: Vec<Timestamp> = track.since(from).filter(|point| set(point.value)).map(|point| point.at).collect();
+    let times: Vec<Timestamp> = track
+        .since(from)
+        .filter(|point| set(point.value))
+        .map(|point| point.at)
+        .collect();
     let share = track.share_since(from, set)?;
     enough(seen, share, &times).map(|(since, at)| Throttled {
         signal: Signal::ClockEventReasons,
@@ -140,7 +189,11 @@ fn by_bits(seen: &mut Seen<'_>, track: &Track, bits: &[ClockEvent]) -> Option<Th
 }
 
 /// Whether throttling filled enough of the window, in moments at least the hold apart.
-fn enough(seen: &mut Seen<'_>, share: f64, moments: &[Timestamp]) -> Option<(Timestamp, Timestamp)> {
+fn enough(
+    seen: &mut Seen<'_>,
+    share: f64,
+    moments: &[Timestamp],
+) -> Option<(Timestamp, Timestamp)> {
     let (first, last) = (*moments.first()?, *moments.last()?);
     if share < seen.thresholds.throttled_share.get() {
         return None;
@@ -157,7 +210,10 @@ fn cool_core(gpu: &Gpu) -> Vec<Evidence> {
     gpu.live(Signal::CoreTemperature)
         .filter(|point| point.value < 70.0)
         .map(|point| {
-            let text = format!("the core is at {}, far below any slowdown temperature", words::quantity(point.value, "°C"));
+            let text = format!(
+                "the core is at {}, far below any slowdown temperature",
+                words::quantity(point.value, "°C")
+            );
             Evidence::at(text, Signal::CoreTemperature.spec().name, point.at)
         })
         .into_iter()
@@ -170,7 +226,11 @@ pub(super) fn no_throttle(gpu: &Gpu, contradicting: &mut Vec<Evidence>) {
         && !THERMAL_BITS.iter().any(|event| event.is_set(point.value))
     {
         let text = "no thermal clock-event reason is set: the clocks are not held down by heat";
-        contradicting.push(Evidence::at(text, Signal::ClockEventReasons.spec().name, point.at));
+        contradicting.push(Evidence::at(
+            text,
+            Signal::ClockEventReasons.spec().name,
+            point.at,
+        ));
     }
 }
 

@@ -108,7 +108,12 @@ fn boards_of_no_known_node_go_together_by_target() {
 
 #[test]
 fn vanished_from_its_hold_on_while_its_target_answers() {
-    for (age, want) in [(-60, "clear"), (-61, "holds"), (-89, "holds"), (-90, "fires")] {
+    for (age, want) in [
+        (-60, "clear"),
+        (-61, "holds"),
+        (-89, "holds"),
+        (-90, "fires"),
+    ] {
         let snapshot = Cluster::new()
             .gpu("GPU-1", "n1", |b| silent_since(age)(b))
             .gpu("GPU-2", "n1", live)
@@ -291,7 +296,10 @@ fn the_fleet_counts_gpus_that_only_targets_tell_of() {
         .expect("blind");
     assert_eq!(fleet.1.severity, Severity::Critical);
     assert!(
-        fleet.1.summary.starts_with("24 of 25 GPUs (96 %) on 3 nodes"),
+        fleet
+            .1
+            .summary
+            .starts_with("24 of 25 GPUs (96 %) on 3 nodes"),
         "{}",
         fleet.1.summary
     );
@@ -301,15 +309,20 @@ fn the_fleet_counts_gpus_that_only_targets_tell_of() {
 fn other_rules_wait_until_every_source_was_tried() {
     let rules = crate::rules::RuleSet::new(&RuleConfig::default());
     let cluster = Cluster::new().target("n1", |t| t.state = TargetState::Pending);
-    let judged = crate::rules::judge_all(&rules, &cluster.snapshot(), &|| {
-        std::time::Duration::ZERO
-    });
+    let judged =
+        crate::rules::judge_all(&rules, &cluster.snapshot(), &|| std::time::Duration::ZERO);
     let waiting: Vec<_> = judged
         .undecided
         .keys()
         .filter(|(_, reason)| *reason == crate::finding::Reason::WarmUp)
         .map(|(rule, _)| *rule)
         .collect();
-    assert_eq!(waiting, crate::rules::ALL.iter().map(|row| row.id).collect::<Vec<_>>());
+    assert_eq!(
+        waiting,
+        crate::rules::ALL
+            .iter()
+            .map(|row| row.id)
+            .collect::<Vec<_>>()
+    );
     assert!(judged.runs.iter().all(|run| run.success));
 }

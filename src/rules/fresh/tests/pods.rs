@@ -103,7 +103,10 @@ fn sharing_makes_missing_labels_undecided() {
         n.capacity.insert("nvidia.com/gpu.shared".into(), 8);
     };
     let cases: Vec<(Change, &str)> = vec![
-        (Box::new(label("nvidia.com/gpu.sharing-strategy", "none")), "fires"),
+        (
+            Box::new(label("nvidia.com/gpu.sharing-strategy", "none")),
+            "fires",
+        ),
         (Box::new(label("nvidia.com/gpu.replicas", "1")), "fires"),
         (
             Box::new(label("nvidia.com/gpu.sharing-strategy", "time-slicing")),
@@ -111,7 +114,10 @@ fn sharing_makes_missing_labels_undecided() {
         ),
         (Box::new(label("nvidia.com/gpu.replicas", "4")), "undecided"),
         (
-            Box::new(label("nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3-SHARED")),
+            Box::new(label(
+                "nvidia.com/gpu.product",
+                "NVIDIA-H100-80GB-HBM3-SHARED",
+            )),
             "undecided",
         ),
         (Box::new(shared), "undecided"),
@@ -153,7 +159,11 @@ fn labelled(from: i64) -> Cluster {
 #[test]
 fn labels_disagree_from_their_hold_on() {
     for (what, cluster, want) in [
-        ("agree", labelled(-7000).pod("train", "n1", 1, |_| {}), "clear"),
+        (
+            "agree",
+            labelled(-7000).pod("train", "n1", 1, |_| {}),
+            "clear",
+        ),
         (
             "elsewhere",
             labelled(-7200).pod("train", "n2", 1, |p| p.started = Some(at(-2699))),
@@ -241,14 +251,26 @@ fn a_node_without_a_target_from_its_hold_on() {
 fn nodes_are_compared_with_targets_only_where_that_can_be() {
     let base = || beside_a_healthy_node().with_kubernetes();
     for (what, cluster, want) in [
-        ("covered", base().node("n1", 8, &[], |_| {}).target("n1", |_| {}), "clear"),
+        (
+            "covered",
+            base().node("n1", 8, &[], |_| {}).target("n1", |_| {}),
+            "clear",
+        ),
         (
             "covered by one that is down",
             base().node("n1", 8, &[], |_| {}).target("n1", down(-300)),
             "clear",
         ),
-        ("MIG profile at 0", base().node("n1", 0, &[], |_| {}), "clear"),
-        ("no GPU at all", base().node("n1", 0, &[], |n| n.capacity.clear()), ""),
+        (
+            "MIG profile at 0",
+            base().node("n1", 0, &[], |_| {}),
+            "clear",
+        ),
+        (
+            "no GPU at all",
+            base().node("n1", 0, &[], |n| n.capacity.clear()),
+            "",
+        ),
         (
             "another device",
             base().node("n1", 0, &[], |n| {
@@ -259,7 +281,9 @@ fn nodes_are_compared_with_targets_only_where_that_can_be() {
         ),
         (
             "a target of no known node",
-            base().node("n1", 8, &[], |_| {}).target("x", |t| t.node = None),
+            base()
+                .node("n1", 8, &[], |_| {})
+                .target("x", |t| t.node = None),
             "undecided",
         ),
         (
@@ -272,7 +296,9 @@ fn nodes_are_compared_with_targets_only_where_that_can_be() {
         ),
         (
             "GPUs offered for five minutes",
-            base().node("n1", 8, &[], |_| {}).capacity("n1", &[(-660, 0), (-300, 8)]),
+            base()
+                .node("n1", 8, &[], |_| {})
+                .capacity("n1", &[(-660, 0), (-300, 8)]),
             "holds",
         ),
     ] {

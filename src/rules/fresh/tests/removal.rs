@@ -51,20 +51,78 @@ fn firing() -> Vec<(&'static str, ClusterSnapshot)> {
         .node("n1", 1, &[], |_| {})
         .pod("train", "n2", 1, |_| {});
     vec![
-        ("unreachable", base().gpu("GPU-1", "n1", silent_since(-840)).target("n1", down(-840)).snapshot()),
-        ("source gone", Cluster::new().target("n1", down(-840)).target("n2", down(-840)).snapshot()),
-        ("empty", base().gpu("GPU-1", "n1", silent_since(-840)).target("n1", empty(-840)).snapshot()),
-        ("vanished", base().gpu("GPU-1", "n1", silent_since(-840)).gpu("GPU-2", "n1", live).snapshot()),
-        ("frozen", base().gpu("GPU-1", "n1", frozen_since(-840)).gpu("GPU-2", "n1", live).snapshot()),
-        ("frozen node", base().gpu("GPU-1", "n1", frozen_since(-840)).snapshot()),
+        (
+            "unreachable",
+            base()
+                .gpu("GPU-1", "n1", silent_since(-840))
+                .target("n1", down(-840))
+                .snapshot(),
+        ),
+        (
+            "source gone",
+            Cluster::new()
+                .target("n1", down(-840))
+                .target("n2", down(-840))
+                .snapshot(),
+        ),
+        (
+            "empty",
+            base()
+                .gpu("GPU-1", "n1", silent_since(-840))
+                .target("n1", empty(-840))
+                .snapshot(),
+        ),
+        (
+            "vanished",
+            base()
+                .gpu("GPU-1", "n1", silent_since(-840))
+                .gpu("GPU-2", "n1", live)
+                .snapshot(),
+        ),
+        (
+            "frozen",
+            base()
+                .gpu("GPU-1", "n1", frozen_since(-840))
+                .gpu("GPU-2", "n1", live)
+                .snapshot(),
+        ),
+        (
+            "frozen node",
+            base().gpu("GPU-1", "n1", frozen_since(-840)).snapshot(),
+        ),
         ("stuck", base().gpu("GPU-1", "n1", stuck).snapshot()),
-        ("stale node", base().gpu("GPU-1", "n1", silent_since(-840)).gpu("GPU-2", "n1", silent_since(-840)).snapshot()),
-        ("disagreement", base().gpu("GPU-1", "n1", disagree).snapshot()),
+        (
+            "stale node",
+            base()
+                .gpu("GPU-1", "n1", silent_since(-840))
+                .gpu("GPU-2", "n1", silent_since(-840))
+                .snapshot(),
+        ),
+        (
+            "disagreement",
+            base().gpu("GPU-1", "n1", disagree).snapshot(),
+        ),
         ("uncovered", base().node("n1", 8, &[], |_| {}).snapshot()),
-        ("unlabelled", base().gpu("GPU-1", "n1", live).node("n1", 1, &[], |_| {}).pod("train", "n1", 1, |_| {}).snapshot()),
+        (
+            "unlabelled",
+            base()
+                .gpu("GPU-1", "n1", live)
+                .node("n1", 1, &[], |_| {})
+                .pod("train", "n1", 1, |_| {})
+                .snapshot(),
+        ),
         ("labels", wrong.snapshot()),
         ("fleet", fleet.snapshot()),
-        ("api stale", base().with_lists(Completeness { nodes: old, pods: old, events: old }).snapshot()),
+        (
+            "api stale",
+            base()
+                .with_lists(Completeness {
+                    nodes: old,
+                    pods: old,
+                    events: old,
+                })
+                .snapshot(),
+        ),
         ("api refuses", refused),
     ]
 }
@@ -76,47 +134,106 @@ fn removals(snapshot: &ClusterSnapshot) -> Vec<Removal> {
         removals.push((name, remove));
     };
     for (place, source) in snapshot.sources.iter().enumerate() {
-        add(format!("source {place}"), Box::new(move |s| _ = s.sources.remove(place)));
-        add(format!("lists of {place}"), Box::new(move |s| s.sources[place].lists = None));
-        add(format!("error of {place}"), Box::new(move |s| s.sources[place].error = None));
-        add(format!("success of {place}"), Box::new(move |s| s.sources[place].last_success = None));
-        add(format!("targets of {place}"), Box::new(move |s| s.sources[place].targets.clear()));
+        add(
+            format!("source {place}"),
+            Box::new(move |s| _ = s.sources.remove(place)),
+        );
+        add(
+            format!("lists of {place}"),
+            Box::new(move |s| s.sources[place].lists = None),
+        );
+        add(
+            format!("error of {place}"),
+            Box::new(move |s| s.sources[place].error = None),
+        );
+        add(
+            format!("success of {place}"),
+            Box::new(move |s| s.sources[place].last_success = None),
+        );
+        add(
+            format!("targets of {place}"),
+            Box::new(move |s| s.sources[place].targets.clear()),
+        );
         for at in 0..source.targets.len() {
             let name = |what| format!("{what} of target {at}");
-            add(name("status"), Box::new(move |s| _ = s.sources[place].targets.remove(at)));
-            add(name("success"), Box::new(move |s| s.sources[place].targets[at].last_success = None));
-            add(name("emptiness"), Box::new(move |s| s.sources[place].targets[at].empty_since = None));
-            add(name("error"), Box::new(move |s| s.sources[place].targets[at].error = None));
-            add(name("node"), Box::new(move |s| s.sources[place].targets[at].node = None));
-            add(name("GPUs"), Box::new(move |s| s.sources[place].targets[at].gpus = 0));
-            add(name("attempt"), Box::new(move |s| s.sources[place].targets[at].state = TargetState::Pending));
+            add(
+                name("status"),
+                Box::new(move |s| _ = s.sources[place].targets.remove(at)),
+            );
+            add(
+                name("success"),
+                Box::new(move |s| s.sources[place].targets[at].last_success = None),
+            );
+            add(
+                name("emptiness"),
+                Box::new(move |s| s.sources[place].targets[at].empty_since = None),
+            );
+            add(
+                name("error"),
+                Box::new(move |s| s.sources[place].targets[at].error = None),
+            );
+            add(
+                name("node"),
+                Box::new(move |s| s.sources[place].targets[at].node = None),
+            );
+            add(
+                name("GPUs"),
+                Box::new(move |s| s.sources[place].targets[at].gpus = 0),
+            );
+            add(
+                name("attempt"),
+                Box::new(move |s| s.sources[place].targets[at].state = TargetState::Pending),
+            );
         }
     }
-    for list in [ListState::Pending, ListState::Failed, ListState::Synced(at(-3600)), ListState::NotConfigured] {
-        add(format!("nodes {list:?}"), Box::new(move |s| s.inventory.complete.nodes = list));
-        add(format!("pods {list:?}"), Box::new(move |s| s.inventory.complete.pods = list));
+    for list in [
+        ListState::Pending,
+        ListState::Failed,
+        ListState::Synced(at(-3600)),
+        ListState::NotConfigured,
+    ] {
+        add(
+            format!("nodes {list:?}"),
+            Box::new(move |s| s.inventory.complete.nodes = list),
+        );
+        add(
+            format!("pods {list:?}"),
+            Box::new(move |s| s.inventory.complete.pods = list),
+        );
     }
     add("nodes".into(), Box::new(|s| s.inventory.nodes.clear()));
-    add("capacities".into(), Box::new(|s| {
-        for node in s.inventory.nodes.values_mut() {
-            Arc::make_mut(node).capacity.clear();
-        }
-    }));
+    add(
+        "capacities".into(),
+        Box::new(|s| {
+            for node in s.inventory.nodes.values_mut() {
+                Arc::make_mut(node).capacity.clear();
+            }
+        }),
+    );
     add("node history".into(), Box::new(|s| s.nodes.clear()));
     add("terminations".into(), Box::new(|s| s.terminations.clear()));
     add("warmth".into(), Box::new(|s| s.warm = false));
     for (place, gpu) in snapshot.gpus.iter().enumerate() {
-        add(format!("board {place}"), Box::new(move |s| _ = s.gpus.remove(place)));
+        add(
+            format!("board {place}"),
+            Box::new(move |s| _ = s.gpus.remove(place)),
+        );
         for (at, (key, track)) in gpu.board.tracks.iter().enumerate() {
             let name = |what| format!("{what} of {} of board {place}", key.signal.spec().name);
-            add(name("series"), Box::new(move |s| {
-                _ = Arc::make_mut(&mut s.gpus[place].board).tracks.remove(at);
-            }));
+            add(
+                name("series"),
+                Box::new(move |s| {
+                    _ = Arc::make_mut(&mut s.gpus[place].board).tracks.remove(at);
+                }),
+            );
             let keep = track.points().len() / 2;
-            add(name("older points"), Box::new(move |s| {
-                let (_, track) = &mut Arc::make_mut(&mut s.gpus[place].board).tracks[at];
-                track.lose(keep);
-            }));
+            add(
+                name("older points"),
+                Box::new(move |s| {
+                    let (_, track) = &mut Arc::make_mut(&mut s.gpus[place].board).tracks[at];
+                    track.lose(keep);
+                }),
+            );
         }
     }
     removals

@@ -37,16 +37,18 @@ fn pairs_that_cannot_both_be_right() {
             want,
             "{from} {utilization} {engine}"
         );
-        assert_eq!(
-            word(&judgements, &subject, Cause::TelemetryFrozen),
-            "clear"
-        );
+        assert_eq!(word(&judgements, &subject, Cause::TelemetryFrozen), "clear");
     }
 }
 
 #[test]
 fn profiling_that_stopped_is_told_until_it_is_forgotten() {
-    for (last, want) in [(-180, "clear"), (-570, "undecided"), (-600, "fires"), (-86_430, "expired")] {
+    for (last, want) in [
+        (-180, "clear"),
+        (-570, "undecided"),
+        (-600, "fires"),
+        (-86_430, "expired"),
+    ] {
         let snapshot = Cluster::new()
             .gpu("GPU-1", "n1", |b| {
                 b.silent();

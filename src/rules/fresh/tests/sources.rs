@@ -57,7 +57,9 @@ fn a_gone_api_is_critical() {
         (SourceState::Down, Severity::Critical),
     ] {
         let old = ListState::Synced(at(-420));
-        let mut snapshot = beside_a_healthy_node().with_lists(lists(old, old)).snapshot();
+        let mut snapshot = beside_a_healthy_node()
+            .with_lists(lists(old, old))
+            .snapshot();
         let source = status(&mut snapshot, SourceId::Kubernetes);
         source.state = state;
         source.error = Some(error(ErrorKind::Timeout));
@@ -75,12 +77,32 @@ fn a_gone_api_is_critical() {
 fn a_refusal_is_told_as_one() {
     for (now, counted, state, want) in [
         (Some(ErrorKind::Forbidden), None, ListState::Failed, "fires"),
-        (Some(ErrorKind::Unauthorized), None, ListState::Failed, "fires"),
+        (
+            Some(ErrorKind::Unauthorized),
+            None,
+            ListState::Failed,
+            "fires",
+        ),
         // A token that was revoked later.
-        (Some(ErrorKind::Unauthorized), None, ListState::Synced(at(-400)), "fires"),
+        (
+            Some(ErrorKind::Unauthorized),
+            None,
+            ListState::Synced(at(-400)),
+            "fires",
+        ),
         (None, Some(ErrorKind::Forbidden), ListState::Failed, "fires"),
-        (Some(ErrorKind::Timeout), None, ListState::Failed, "undecided"),
-        (None, Some(ErrorKind::Forbidden), ListState::Synced(at(-5)), "clear"),
+        (
+            Some(ErrorKind::Timeout),
+            None,
+            ListState::Failed,
+            "undecided",
+        ),
+        (
+            None,
+            Some(ErrorKind::Forbidden),
+            ListState::Synced(at(-5)),
+            "clear",
+        ),
         (None, None, ListState::Failed, "undecided"),
     ] {
         let mut snapshot = beside_a_healthy_node()

@@ -97,7 +97,9 @@ fn every_kind_of_error_is_told_in_words() {
 #[test]
 fn empty_beyond_its_hold() {
     for (since, want) in [(-59, "holds"), (-60, "holds"), (-61, "fires")] {
-        let snapshot = beside_a_healthy_node().target("n1", empty(since)).snapshot();
+        let snapshot = beside_a_healthy_node()
+            .target("n1", empty(since))
+            .snapshot();
         let judgements = judge(&snapshot);
         assert_eq!(
             word(&judgements, &target("n1"), Cause::TargetEmpty),
@@ -161,7 +163,10 @@ fn an_unreachable_target_takes_its_emptiness_and_its_gpus_with_it() {
     ] {
         assert_eq!(word(&judgements, &subject, cause), "merged", "{cause:?}");
     }
-    assert_eq!(word(&judgements, &dcgm(), Cause::TargetUnreachable), "merged");
+    assert_eq!(
+        word(&judgements, &dcgm(), Cause::TargetUnreachable),
+        "merged"
+    );
 }
 
 #[test]
@@ -216,12 +221,18 @@ fn a_source_without_any_target_left_is_one_critical_finding() {
     let judgements = judge(&snapshot);
     let finding = only(&judgements);
     assert_eq!(finding.severity, Severity::Critical);
-    assert_eq!(word(&judgements, &dcgm(), Cause::TargetUnreachable), "fires");
+    assert_eq!(
+        word(&judgements, &dcgm(), Cause::TargetUnreachable),
+        "fires"
+    );
     assert_eq!(
         word(&judgements, &target("n1"), Cause::TargetUnreachable),
         "merged"
     );
-    assert_eq!(word(&judgements, &Subject::Cluster, Cause::FleetBlind), "merged");
+    assert_eq!(
+        word(&judgements, &Subject::Cluster, Cause::FleetBlind),
+        "merged"
+    );
 
     // One comes back: the others stand for themselves again.
     let some = cluster.target("n1", |t| {
@@ -229,7 +240,10 @@ fn a_source_without_any_target_left_is_one_critical_finding() {
         t.last_success = Some(at(-5));
     });
     let judgements = judge(&some.snapshot());
-    assert_eq!(word(&judgements, &dcgm(), Cause::TargetUnreachable), "merged");
+    assert_eq!(
+        word(&judgements, &dcgm(), Cause::TargetUnreachable),
+        "merged"
+    );
     assert_eq!(
         word(&judgements, &target("n2"), Cause::TargetUnreachable),
         "fires"
@@ -245,22 +259,33 @@ fn a_single_target_speaks_for_its_source() {
     let snapshot = Cluster::new().target("n1", down(-300)).snapshot();
     let judgements = judge(&snapshot);
     assert_eq!(only(&judgements).severity, Severity::Critical);
-    assert_eq!(word(&judgements, &dcgm(), Cause::TargetUnreachable), "merged");
+    assert_eq!(
+        word(&judgements, &dcgm(), Cause::TargetUnreachable),
+        "merged"
+    );
 }
 
 #[test]
 fn a_source_that_finds_no_target_any_more_is_gone() {
-    let mut snapshot = Cluster::new().gpu("GPU-1", "n1", silent_since(-300)).snapshot();
+    let mut snapshot = Cluster::new()
+        .gpu("GPU-1", "n1", silent_since(-300))
+        .snapshot();
     let source = status(&mut snapshot, SourceId::Dcgm);
     source.targets.clear();
     source.state = SourceState::Down;
     source.last_success = Some(at(-89));
     let judgements = judge(&snapshot);
-    assert_eq!(word(&judgements, &dcgm(), Cause::TargetUnreachable), "holds");
+    assert_eq!(
+        word(&judgements, &dcgm(), Cause::TargetUnreachable),
+        "holds"
+    );
     status(&mut snapshot, SourceId::Dcgm).last_success = Some(at(-90));
     let judgements = judge(&snapshot);
     assert_eq!(only(&judgements).severity, Severity::Critical);
-    assert_eq!(word(&judgements, &node("n1"), Cause::TelemetryStale), "merged");
+    assert_eq!(
+        word(&judgements, &node("n1"), Cause::TelemetryStale),
+        "merged"
+    );
 }
 
 #[test]

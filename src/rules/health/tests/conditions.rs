@@ -35,7 +35,11 @@ fn node_conditions() {
         let cluster = node_of(2, 9, |_| {}).change_node("n1", |node| {
             node.conditions.push(condition(kind, status, heartbeat));
         });
-        assert_eq!(line(&verdict(&cluster, "n1")), said, "{kind} {status} {heartbeat}");
+        assert_eq!(
+            line(&verdict(&cluster, "n1")),
+            said,
+            "{kind} {status} {heartbeat}"
+        );
     }
     // GKE's message is the boot id: another boot's codes are history.
     let other_boot = node_of(2, 9, |_| {}).change_node("n1", |node| {
@@ -62,7 +66,10 @@ fn a_condition_that_names_a_board_is_about_it() {
             node.conditions.push(condition);
         })
     };
-    assert_eq!(outcome(&cluster(-100), "n1-1"), "node_condition warning moderate");
+    assert_eq!(
+        outcome(&cluster(-100), "n1-1"),
+        "node_condition warning moderate"
+    );
     assert_eq!(line(&verdict(&cluster(-100), "n1")), "merged");
     // Its agent died: that is no recovery of the board.
     assert_eq!(line(&verdict(&cluster(-2000), "n1-1")), "undecided blind");

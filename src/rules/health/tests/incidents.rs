@@ -20,29 +20,51 @@ fn inc_01_contained_error_leaves_a_gpu_out_of_service() {
         let history = [(-1800, 8), (-lasted, 7)];
         let cluster = node_with(8, 7, &history, 3, |board| code(board, -lasted - 30, 94.0));
         let found = finding(&cluster, "n1-3");
-        assert_eq!(outcome(&cluster, "n1-3"), "allocatable_drop critical strong");
+        assert_eq!(
+            outcome(&cluster, "n1-3"),
+            "allocatable_drop critical strong"
+        );
         assert!(found.summary.contains("XID 94"), "{}", found.summary);
-        assert!(found.summary.contains("only when it is restarted"), "{}", found.summary);
+        assert!(
+            found.summary.contains("only when it is restarted"),
+            "{}",
+            found.summary
+        );
         assert!(!format!("{found:?}").contains("replace"));
         assert_eq!(line(&verdict(&cluster, "n1")), "merged");
     }
     // Days later the XID itself is over; it still explains what the plugin holds.
     let history = [(-2 * 86_400 - 600, 8), (-2 * 86_400, 7), (-600, 7)];
-    let cluster = node_with(8, 7, &history, 3, |board| code(board, -2 * 86_400 - 30, 94.0));
+    let cluster = node_with(8, 7, &history, 3, |board| {
+        code(board, -2 * 86_400 - 30, 94.0)
+    });
     let found = finding(&cluster, "n1-3");
-    assert!(found.summary.contains("about when XID 94 came"), "{}", found.summary);
+    assert!(
+        found.summary.contains("about when XID 94 came"),
+        "{}",
+        found.summary
+    );
     assert_eq!(line(&verdict(&cluster, "n1")), "merged");
 }
 
 /// 03: XID 69 takes a GPU away although the program was at fault.
 #[test]
 fn inc_03_a_program_code_withholds_capacity() {
-    let cluster = node_with(8, 7, &[(-600, 8), (-400, 7)], 5, |board| code(board, -420, 69.0));
+    let cluster = node_with(8, 7, &[(-600, 8), (-400, 7)], 5, |board| {
+        code(board, -420, 69.0)
+    });
     let found = finding(&cluster, "n1-5");
     assert_eq!(found.grade, Grade::Contradicted);
     assert!(found.summary.contains("program"), "{}", found.summary);
-    assert!(found.summary.contains("no reason to replace"), "{}", found.summary);
-    let plugin = found.facts.iter().find(|fact| fact.name == "XID 69: device plugin");
+    assert!(
+        found.summary.contains("no reason to replace"),
+        "{}",
+        found.summary
+    );
+    let plugin = found
+        .facts
+        .iter()
+        .find(|fact| fact.name == "XID 69: device plugin");
     assert!(plugin.is_some_and(|fact| fact.value.contains("restart of the plugin")));
 }
 
@@ -51,18 +73,30 @@ fn inc_03_a_program_code_withholds_capacity() {
 fn inc_05_to_15_quiet_hardware_is_no_finding() {
     let cluster = node_of(8, 0, |_| {}).node_event("n1", "Starting", -60);
     let said = judge(&cluster);
-    assert!(said.values().all(|verdict| line(verdict) == "clear"), "{said:?}");
+    assert!(
+        said.values().all(|verdict| line(verdict) == "clear"),
+        "{said:?}"
+    );
 }
 
 /// 07: GPUs fall off the bus under load; the wall circuit was to blame.
 #[test]
 fn inc_07_no_root_cause_is_picked() {
-    let cluster = node_with(4, 3, &[(-600, 4), (-300, 3)], 1, |board| code(board, -330, 79.0))
-        .silence("n1-1", Some(-320));
+    let cluster = node_with(4, 3, &[(-600, 4), (-300, 3)], 1, |board| {
+        code(board, -330, 79.0)
+    })
+    .silence("n1-1", Some(-320));
     let found = finding(&cluster, "n1-1");
     assert_eq!(outcome(&cluster, "n1-1"), "xid_79 critical strong");
-    assert!(found.summary.contains("power, PCIe, heat and the GPU itself cannot be told apart"));
-    assert!(found.supporting.len() >= 3, "XID, capacity, count: {found:?}");
+    assert!(
+        found
+            .summary
+            .contains("power, PCIe, heat and the GPU itself cannot be told apart")
+    );
+    assert!(
+        found.supporting.len() >= 3,
+        "XID, capacity, count: {found:?}"
+    );
     assert_eq!(line(&verdict(&cluster, "n1")), "merged");
 }
 
@@ -70,7 +104,10 @@ fn inc_07_no_root_cause_is_picked() {
 #[test]
 fn inc_09_a_missing_gpu_is_found_by_counting() {
     let cluster = node_of(8, 0, |_| {}).silence("n1-6", Some(-330));
-    assert_eq!(outcome(&cluster, "n1"), "gpu_count_mismatch critical moderate");
+    assert_eq!(
+        outcome(&cluster, "n1"),
+        "gpu_count_mismatch critical moderate"
+    );
     assert_eq!(line(&verdict(&cluster, "n1-6")), "undecided blind");
     // The plugin noticed as well: two witnesses.
     let both = node_with(8, 7, &[(-600, 8), (-320, 7)], 0, |_| {}).silence("n1-6", Some(-330));
@@ -83,7 +120,11 @@ fn inc_17_a_consequence_code_may_hide_another() {
     let cluster = node_of(4, 2, |board| code(board, -120, 45.0));
     let found = finding(&cluster, "n1-2");
     assert_eq!(outcome(&cluster, "n1-2"), "xid_45 info inconclusive");
-    assert!(found.summary.contains("an earlier code may be hidden"), "{}", found.summary);
+    assert!(
+        found.summary.contains("an earlier code may be hidden"),
+        "{}",
+        found.summary
+    );
     // With the earlier code seen, that one names the finding.
     let cluster = node_of(4, 2, |board| {
         code(board, -180, 62.0);
@@ -119,8 +160,15 @@ fn inc_27_one_program_code_on_several_gpus_is_the_program() {
             let found = finding(&cluster, &format!("w{at}"));
             assert_eq!(found.severity, Severity::Info);
             assert_eq!(found.grade, Grade::Contradicted);
-            assert!(found.contradicting[0].text.contains("3 other GPUs"), "{found:?}");
-            assert!(found.summary.contains("a fault of the program"), "{}", found.summary);
+            assert!(
+                found.contradicting[0].text.contains("3 other GPUs"),
+                "{found:?}"
+            );
+            assert!(
+                found.summary.contains("a fault of the program"),
+                "{}",
+                found.summary
+            );
         }
     }
 }
@@ -162,5 +210,9 @@ fn all_signs_of_one_gpu_are_one_finding() {
     assert_eq!(found.started, at(-420));
     let said = judge(&cluster);
     assert_eq!(line(&said["n1"]), "merged");
-    assert_eq!(line(&said["n1-0"]), "undecided not_exported", "its sibling exports ECC");
+    assert_eq!(
+        line(&said["n1-0"]),
+        "undecided not_exported",
+        "its sibling exports ECC"
+    );
 }

@@ -41,11 +41,23 @@ fn crc_errors_a_second() {
 fn one_replay_or_recovery_is_worth_a_look() {
     for (signal, points, said) in [
         (Signal::NvlinkReplay, [(-900, 4.0), (-300, 4.0)], "clear"),
-        (Signal::NvlinkReplay, [(-900, 4.0), (-300, 5.0)], "nvlink warning moderate"),
-        (Signal::NvlinkRecovery, [(-900, 4.0), (-300, 5.0)], "nvlink warning moderate"),
+        (
+            Signal::NvlinkReplay,
+            [(-900, 4.0), (-300, 5.0)],
+            "nvlink warning moderate",
+        ),
+        (
+            Signal::NvlinkRecovery,
+            [(-900, 4.0), (-300, 5.0)],
+            "nvlink warning moderate",
+        ),
         // The driver was loaded anew: what is counted since is growth.
         (Signal::NvlinkRecovery, [(-900, 4.0), (-300, 0.0)], "clear"),
-        (Signal::NvlinkRecovery, [(-900, 4.0), (-300, 2.0)], "nvlink warning moderate"),
+        (
+            Signal::NvlinkRecovery,
+            [(-900, 4.0), (-300, 2.0)],
+            "nvlink warning moderate",
+        ),
     ] {
         let cluster = alone(|board| {
             board.steady(signal, points[0].0, points[0].1);
@@ -57,7 +69,11 @@ fn one_replay_or_recovery_is_worth_a_look() {
         board.steady(Signal::NvlinkReplay, -900, 4.0);
         board.steady(Signal::NvlinkReplay, -630, 5.0);
     });
-    assert_eq!(line(&verdict(&old, "a")), "clear", "more than ten minutes ago");
+    assert_eq!(
+        line(&verdict(&old, "a")),
+        "clear",
+        "more than ten minutes ago"
+    );
 }
 
 #[test]
@@ -102,7 +118,10 @@ fn a_path_to_a_board_in_trouble_is_not_this_boards_fault() {
     })
     .silence("n1-1", Some(-230));
     assert_eq!(outcome(&cluster, "n1-0"), "nvlink info contradicted");
-    assert_eq!(outcome(&cluster, "n1"), "gpu_count_mismatch warning moderate");
+    assert_eq!(
+        outcome(&cluster, "n1"),
+        "gpu_count_mismatch warning moderate"
+    );
 }
 
 #[test]
@@ -170,21 +189,39 @@ fn dcgms_own_check() {
         (HealthWatch::Power, 10.0, "clear"),
         (HealthWatch::Thermal, 20.0, "dcgm_health critical moderate"),
     ] {
-        assert_eq!(line(&verdict(&watch(which, value), "a")), said, "{which:?} {value}");
+        assert_eq!(
+            line(&verdict(&watch(which, value), "a")),
+            said,
+            "{which:?} {value}"
+        );
     }
     // Its warning on a program's code is an echo.
     let echo = alone(|board| {
         board.steady(Signal::Xid, -60, 31.0);
-        board.steady(part(Signal::HealthStatus, HealthWatch::Mem.part().0), -60, 10.0);
+        board.steady(
+            part(Signal::HealthStatus, HealthWatch::Mem.part().0),
+            -60,
+            10.0,
+        );
     });
     assert_eq!(finding(&echo, "a").severity, Severity::Info);
     // It passes: that speaks against another sign.
     let passes = alone(|board| {
-        board.steady(part(Signal::HealthStatus, HealthWatch::Mem.part().0), -600, 0.0);
+        board.steady(
+            part(Signal::HealthStatus, HealthWatch::Mem.part().0),
+            -600,
+            0.0,
+        );
         board.steady(Signal::Xid, -60, 94.0);
     });
     let found = finding(&passes, "a");
-    assert!(found.contradicting.iter().any(|e| e.text.contains("passes")), "{found:?}");
+    assert!(
+        found
+            .contradicting
+            .iter()
+            .any(|e| e.text.contains("passes")),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -6,12 +6,28 @@ use crate::testing::{Board, Cluster};
 fn levels_count_at_first_sight() {
     for (signal, value, said) in [
         (Signal::RowRemapFailure, 0.0, "clear"),
-        (Signal::RowRemapFailure, 1.0, "row_remap_failure critical strong"),
+        (
+            Signal::RowRemapFailure,
+            1.0,
+            "row_remap_failure critical strong",
+        ),
         (Signal::RowRemapPending, 0.0, "clear"),
-        (Signal::RowRemapPending, 1.0, "row_remap_pending warning moderate"),
-        (Signal::RetiredPagesPending, 1.0, "row_remap_pending warning moderate"),
+        (
+            Signal::RowRemapPending,
+            1.0,
+            "row_remap_pending warning moderate",
+        ),
+        (
+            Signal::RetiredPagesPending,
+            1.0,
+            "row_remap_pending warning moderate",
+        ),
         (Signal::EccDoubleBitVolatile, 0.0, "clear"),
-        (Signal::EccDoubleBitVolatile, 1.0, "ecc_double_bit critical strong"),
+        (
+            Signal::EccDoubleBitVolatile,
+            1.0,
+            "ecc_double_bit critical strong",
+        ),
         // What a counter of the board's life shows at first sight is history.
         (Signal::EccDoubleBitAggregate, 7.0, "clear"),
         (Signal::RowRemapUncorrectable, 7.0, "clear"),
@@ -26,12 +42,20 @@ fn levels_count_at_first_sight() {
 #[test]
 fn growth_of_a_lifetime_counter_is_reported_for_an_hour() {
     for (signal, said) in [
-        (Signal::EccDoubleBitAggregate, "ecc_double_bit warning moderate"),
-        (Signal::RowRemapUncorrectable, "row_remap_pending warning moderate"),
+        (
+            Signal::EccDoubleBitAggregate,
+            "ecc_double_bit warning moderate",
+        ),
+        (
+            Signal::RowRemapUncorrectable,
+            "row_remap_pending warning moderate",
+        ),
     ] {
         for (seconds, said) in [(-3570, said), (-3600, "clear")] {
             let cluster = alone(|board| {
-                board.steady(signal, -7200, 2.0).steady(signal, seconds, 3.0);
+                board
+                    .steady(signal, -7200, 2.0)
+                    .steady(signal, seconds, 3.0);
             });
             assert_eq!(line(&verdict(&cluster, "a")), said, "{signal:?} {seconds}");
         }
@@ -87,7 +111,11 @@ fn corrected_errors_are_measured_against_the_fleet() {
         (0.0, 50.0, 2, "holds"),
         (0.0, 50.0, 3, fires),
     ] {
-        assert_eq!(fleet(others, here, boards), said, "{others} {here} {boards}");
+        assert_eq!(
+            fleet(others, here, boards),
+            said,
+            "{others} {here} {boards}"
+        );
     }
 }
 
@@ -117,11 +145,19 @@ fn signs_of_one_board_are_one_finding() {
     assert_eq!(outcome(&cluster, "a"), "xid_48 critical strong");
     let found = finding(&cluster, "a");
     assert_eq!(found.supporting.len(), 3, "{found:?}");
-    assert!(found.summary.contains("2 uncorrectable memory errors"), "{}", found.summary);
+    assert!(
+        found.summary.contains("2 uncorrectable memory errors"),
+        "{}",
+        found.summary
+    );
     let missing: Vec<_> = found.missing.iter().map(|m| m.text.as_str()).collect();
     assert!(missing.iter().any(|text| text.contains("DCGM_EXP_XID_ERRORS_COUNT")
         && text.contains("counter file")), "{missing:?}");
-    assert!(!missing.iter().any(|text| text.contains("ROW_REMAP_FAILURE")));
+    assert!(
+        !missing
+            .iter()
+            .any(|text| text.contains("ROW_REMAP_FAILURE"))
+    );
 }
 
 #[test]

@@ -1,4 +1,6 @@
-use super::{Health, Thresholds, finding, index, judge, line, node_of, node_with, outcome, quiet, verdict};
+use super::{
+    Health, Thresholds, finding, index, judge, line, node_of, node_with, outcome, quiet, verdict,
+};
 use crate::finding::{Cause, Key, RuleId, Subject, Verdict};
 use crate::incident::{Open, Transition, fold};
 use crate::rules::Rule;
@@ -26,8 +28,17 @@ fn allocatable_drop_by_how_long() {
     let once = node_with(4, 3, &[], 0, |_| {});
     assert_eq!(line(&verdict(&once, "n1")), "holds");
     let found = finding(&short(400), "n1");
-    assert!(found.summary.starts_with("node n1: 3 of 4 GPUs allocatable since"));
-    assert!(found.contradicting.iter().any(|e| e.text.contains("all 4 boards")));
+    assert!(
+        found
+            .summary
+            .starts_with("node n1: 3 of 4 GPUs allocatable since")
+    );
+    assert!(
+        found
+            .contradicting
+            .iter()
+            .any(|e| e.text.contains("all 4 boards"))
+    );
 }
 
 #[test]
@@ -38,7 +49,10 @@ fn planned_work_makes_lost_capacity_info_for_an_hour() {
     let long = long.change_node("n1", |node| node.unschedulable = true);
     assert!(outcome(&long, "n1").starts_with("allocatable_drop critical"));
     for (key, value) in [
-        ("nvidia.com/gpu.deploy.device-plugin", "paused-for-driver-upgrade"),
+        (
+            "nvidia.com/gpu.deploy.device-plugin",
+            "paused-for-driver-upgrade",
+        ),
         ("nvidia.com/gpu.deploy.dcgm", "paused-for-mig-change"),
         ("nvidia.com/mig.config.state", "pending"),
         ("nvidia.com/mig.config.state", "rebooting"),
@@ -65,7 +79,9 @@ fn planned_work_makes_lost_capacity_info_for_an_hour() {
     }
     // XID, ECC and remaps are never mild for it.
     let fault = node_with(4, 3, &[(-600, 4), (-400, 3)], 1, |board| {
-        board.read(Signal::Xid, &[(-420, 79.0)]).steady(Signal::Xid, -390, 79.0);
+        board
+            .read(Signal::Xid, &[(-420, 79.0)])
+            .steady(Signal::Xid, -390, 79.0);
     })
     .change_node("n1", |node| node.unschedulable = true);
     assert_eq!(outcome(&fault, "n1-1"), "xid_79 critical strong");
@@ -75,13 +91,19 @@ fn planned_work_makes_lost_capacity_info_for_an_hour() {
 fn a_nodes_signs_join_the_one_board_that_can_explain_them() {
     let fault = |which| {
         node_with(4, 3, &[(-600, 4), (-400, 3)], which, |board| {
-            board.read(Signal::Xid, &[(-420, 48.0)]).steady(Signal::Xid, -390, 48.0);
+            board
+                .read(Signal::Xid, &[(-420, 48.0)])
+                .steady(Signal::Xid, -390, 48.0);
         })
     };
     let cluster = fault(2);
     let found = finding(&cluster, "n1-2");
     assert_eq!(found.supporting.len(), 2, "{found:?}");
-    assert!(found.summary.contains("3 of 4 GPUs allocatable"), "{}", found.summary);
+    assert!(
+        found.summary.contains("3 of 4 GPUs allocatable"),
+        "{}",
+        found.summary
+    );
     let board = Key {
         rule: RuleId::Health,
         subject: Subject::Gpu {
@@ -99,7 +121,12 @@ fn a_nodes_signs_join_the_one_board_that_can_explain_them() {
     });
     let found = finding(&two, "n1");
     assert_eq!(found.cause, Cause::AllocatableDrop);
-    assert!(found.missing.iter().any(|e| e.text.contains("GPU 2 of n1, GPU 9 of n1")));
+    assert!(
+        found
+            .missing
+            .iter()
+            .any(|e| e.text.contains("GPU 2 of n1, GPU 9 of n1"))
+    );
     assert_eq!(finding(&two, "n1-2").supporting.len(), 1);
 }
 
@@ -120,7 +147,9 @@ fn every_gpu_withheld_at_once_is_the_plugin() {
     });
     assert!(outcome(&mild, "n1").starts_with("device_plugin_down"));
     let xid = node_with(8, 0, &[(-600, 8), (-400, 0)], 0, |board| {
-        board.read(Signal::Xid, &[(-420, 79.0)]).steady(Signal::Xid, -390, 79.0);
+        board
+            .read(Signal::Xid, &[(-420, 79.0)])
+            .steady(Signal::Xid, -390, 79.0);
     });
     assert_eq!(line(&verdict(&xid, "n1")), "merged");
 }
@@ -131,13 +160,17 @@ fn gpu_labels_without_the_resource() {
         node_with(2, 0, &[(-1800, 0)], 9, |_| {}).change_node("n1", |node| {
             node.capacity.clear();
             node.allocatable.clear();
-            node.labels.insert("nvidia.com/gpu.count".into(), "2".into());
+            node.labels
+                .insert("nvidia.com/gpu.count".into(), "2".into());
             node.labels.insert(label.0.into(), label.1.into());
         })
     };
     let key = "nvidia.com/gpu.deploy.device-plugin";
     let expected = labelled((key, "true"));
-    assert_eq!(outcome(&expected, "n1"), "device_plugin_down critical moderate");
+    assert_eq!(
+        outcome(&expected, "n1"),
+        "device_plugin_down critical moderate"
+    );
     assert_eq!(line(&verdict(&labelled((key, "false")), "n1")), "clear");
 }
 
@@ -162,12 +195,19 @@ fn counts_that_disagree() {
         assert_eq!(line(&verdict(&gone(seconds), "n1")), said, "{seconds}");
     }
     let found = finding(&gone(330), "n1");
-    assert!(found.facts.iter().any(|fact| fact.value == "n1-3"), "{found:?}");
+    assert!(
+        found.facts.iter().any(|fact| fact.value == "n1-3"),
+        "{found:?}"
+    );
     // Feature discovery counts one more than telemetry shows.
     let label = node_of(4, 9, |_| {}).change_node("n1", |node| {
-        node.labels.insert("nvidia.com/gpu.count".into(), "5".into());
+        node.labels
+            .insert("nvidia.com/gpu.count".into(), "5".into());
     });
-    assert_eq!(outcome(&label, "n1"), "gpu_count_mismatch critical moderate");
+    assert_eq!(
+        outcome(&label, "n1"),
+        "gpu_count_mismatch critical moderate"
+    );
     // More boards than Kubernetes knows are no lost board.
     let more = node_of(4, 9, |_| {}).gpu("n1-9", "n1", |board| {
         quiet(board);
@@ -180,15 +220,19 @@ fn counts_that_disagree() {
 fn counts_are_not_compared_where_the_resource_counts_something_else() {
     let shared = node_with(4, 16, &[], 9, |_| {}).change_node("n1", |node| {
         node.capacity.insert("nvidia.com/gpu".into(), 16);
-        node.labels.insert("nvidia.com/gpu.replicas".into(), "4".into());
-        node.labels.insert("nvidia.com/gpu.count".into(), "4".into());
+        node.labels
+            .insert("nvidia.com/gpu.replicas".into(), "4".into());
+        node.labels
+            .insert("nvidia.com/gpu.count".into(), "4".into());
     });
     assert_eq!(line(&verdict(&shared, "n1")), "clear");
     let mig = node_with(4, 28, &[], 9, |_| {}).change_node("n1", |node| {
         node.capacity.insert("nvidia.com/gpu".into(), 28);
-        node.labels.insert("nvidia.com/gpu.count".into(), "28".into());
+        node.labels
+            .insert("nvidia.com/gpu.count".into(), "28".into());
         let product = "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb";
-        node.labels.insert("nvidia.com/gpu.product".into(), product.into());
+        node.labels
+            .insert("nvidia.com/gpu.product".into(), product.into());
     });
     assert_eq!(line(&verdict(&mig, "n1")), "clear");
 }
@@ -209,7 +253,10 @@ fn a_new_machine_of_the_same_name_owes_nobody_a_board() {
 #[test]
 fn an_incomplete_list_decides_nothing() {
     let stale = ListState::Synced(at(-300));
-    for (nodes, board) in [(stale, "undecided inventory_incomplete"), (ListState::Failed, "clear")] {
+    for (nodes, board) in [
+        (stale, "undecided inventory_incomplete"),
+        (ListState::Failed, "clear"),
+    ] {
         let mut cluster = short(400);
         if nodes == ListState::Failed {
             cluster = Cluster::new().gpu("n1-0", "n1", quiet);
@@ -220,7 +267,11 @@ fn an_incomplete_list_decides_nothing() {
             events: nodes,
         });
         let said = judge(&cluster);
-        assert_eq!(line(&said["n1"]), "undecided inventory_incomplete", "{nodes:?}");
+        assert_eq!(
+            line(&said["n1"]),
+            "undecided inventory_incomplete",
+            "{nodes:?}"
+        );
         assert_eq!(line(&said["n1-0"]), board, "{nodes:?}");
     }
 }
@@ -229,7 +280,13 @@ fn an_incomplete_list_decides_nothing() {
 fn a_kubelet_restart_speaks_against_the_gpu() {
     let cluster = short(400).node_event("n1", "Starting", -410);
     let found = finding(&cluster, "n1");
-    assert!(found.contradicting.iter().any(|e| e.text.contains("Starting")), "{found:?}");
+    assert!(
+        found
+            .contradicting
+            .iter()
+            .any(|e| e.text.contains("Starting")),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -237,7 +294,9 @@ fn a_loss_moves_between_node_and_board_and_no_incident_is_resolved_by_that() {
     let history = [(-1800, 4), (-400, 3)];
     let xid = |seconds: i64, zero: bool| {
         node_with(4, 3, &history, 2, move |board| {
-            board.read(Signal::Xid, &[(seconds - 30, 0.0)]).steady(Signal::Xid, seconds, 48.0);
+            board
+                .read(Signal::Xid, &[(seconds - 30, 0.0)])
+                .steady(Signal::Xid, seconds, 48.0);
             if zero {
                 board.steady(Signal::Xid, -60, 0.0);
             }
@@ -267,11 +326,17 @@ fn a_loss_moves_between_node_and_board_and_no_incident_is_resolved_by_that() {
     // First the loss alone: the node's.
     assert_eq!(step(&node_with(4, 3, &history, 9, |_| {})), ["opened "]);
     // Then an XID is told late: the board's.
-    assert_eq!(step(&xid(-390, false)), ["closed  Some(Merged)", "opened n1-2"]);
+    assert_eq!(
+        step(&xid(-390, false)),
+        ["closed  Some(Merged)", "opened n1-2"]
+    );
     // The board was reset, and the plugin still holds it: the XID explains it.
     assert!(step(&xid(-390, true)).is_empty());
     // A code that came long after the loss does not explain it any more once it is over.
-    assert_eq!(step(&xid(-120, true)), ["closed n1-2 Some(Merged)", "opened "]);
+    assert_eq!(
+        step(&xid(-120, true)),
+        ["closed n1-2 Some(Merged)", "opened "]
+    );
 }
 
 #[test]
@@ -279,22 +344,32 @@ fn a_cluster_that_hands_gpus_out_another_way_is_not_judged_by_the_plugin() {
     let cluster = node_with(2, 0, &[], 9, |_| {}).change_node("n1", |node| {
         node.capacity.clear();
         node.allocatable.clear();
-        node.labels.insert("nvidia.com/gpu.count".into(), "2".into());
+        node.labels
+            .insert("nvidia.com/gpu.count".into(), "2".into());
     });
     assert_eq!(line(&verdict(&cluster, "n1")), "undecided not_exported");
     // Another node offers the resource, so this one should.
     let other = cluster.node("n2", 4, &[], |_| {});
-    assert_eq!(line(&verdict(&other, "n1")), "holds", "for less than the hold");
+    assert_eq!(
+        line(&verdict(&other, "n1")),
+        "holds",
+        "for less than the hold"
+    );
 }
 
 #[test]
 fn lost_replicas_are_counted_as_replicas() {
     let cluster = node_with(4, 12, &[(-600, 12)], 9, |_| {}).change_node("n1", |node| {
         node.capacity.insert("nvidia.com/gpu".into(), 16);
-        node.labels.insert("nvidia.com/gpu.replicas".into(), "4".into());
+        node.labels
+            .insert("nvidia.com/gpu.replicas".into(), "4".into());
     });
     let found = finding(&cluster, "n1");
-    assert!(found.summary.contains("12 of 16 replicas of GPUs"), "{}", found.summary);
+    assert!(
+        found.summary.contains("12 of 16 replicas of GPUs"),
+        "{}",
+        found.summary
+    );
 }
 
 #[test]
@@ -305,7 +380,10 @@ fn boards_outside_of_kubernetes_have_no_node_to_compare() {
     assert!(!said.contains_key("rack-7"), "{said:?}");
     // A node that the list once had and has no more: its board is not clear either.
     let scaled_in = cluster.boot("rack-7", -300, "a");
-    assert_eq!(line(&judge(&scaled_in)["static"]), "undecided inventory_incomplete");
+    assert_eq!(
+        line(&judge(&scaled_in)["static"]),
+        "undecided inventory_incomplete"
+    );
     let silent = scaled_in.silence("static", Some(-300));
     assert!(!judge(&silent).contains_key("static"));
 }
@@ -329,7 +407,13 @@ fn a_board_that_did_not_come_back_with_its_exporter_is_missing() {
     };
     let found = finding(&moved(TargetState::Up), "n1");
     assert_eq!(found.cause, Cause::GpuCountMismatch);
-    assert!(found.facts.iter().any(|fact| fact.value == "lost"), "{found:?}");
+    assert!(
+        found.facts.iter().any(|fact| fact.value == "lost"),
+        "{found:?}"
+    );
     // Where that target does not answer, nothing is known of its board.
-    assert_eq!(line(&verdict(&moved(TargetState::Down), "n1")), "undecided blind");
+    assert_eq!(
+        line(&verdict(&moved(TargetState::Down), "n1")),
+        "undecided blind"
+    );
 }

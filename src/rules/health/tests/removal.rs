@@ -103,8 +103,10 @@ fn cluster(fault: fn(&mut Board), lost: bool) -> Cluster {
         })
         .target("n1", |target| target.gpus = 2)
         .change_node("n1", |node| {
-            node.labels.insert("nvidia.com/gpu.count".into(), "2".into());
-            node.labels.insert("nvidia.com/gpu.product".into(), "H100".into());
+            node.labels
+                .insert("nvidia.com/gpu.count".into(), "2".into());
+            node.labels
+                .insert("nvidia.com/gpu.product".into(), "H100".into());
         })
         .node_event("n1", "NodeNotReady", -220)
 }
@@ -131,7 +133,10 @@ fn every_fault_fires() {
     for (name, fault) in FAULTS {
         for lost in [false, true] {
             let said = judge(&cluster(*fault, lost));
-            assert!(matches!(said["n1-0"], Verdict::Fires(_)), "{name}: {said:?}");
+            assert!(
+                matches!(said["n1-0"], Verdict::Fires(_)),
+                "{name}: {said:?}"
+            );
             assert_eq!(line(&said["n1-1"]), "clear", "{name}");
         }
     }
@@ -144,9 +149,20 @@ fn taking_series_away_heals_nothing() {
             let cluster_now = cluster(*fault, lost);
             let whole = judge(&cluster_now);
             for signal in cluster_now.signals_of("n1-0") {
-                for from in [None, Some(-500), Some(-239), Some(-200), Some(-90), Some(-30)] {
+                for from in [
+                    None,
+                    Some(-500),
+                    Some(-239),
+                    Some(-200),
+                    Some(-90),
+                    Some(-30),
+                ] {
                     let less = cluster(*fault, lost).without("n1-0", signal, from);
-                    nothing_heals(&whole, &less, &format!("{name} without {signal:?} {from:?}"));
+                    nothing_heals(
+                        &whole,
+                        &less,
+                        &format!("{name} without {signal:?} {from:?}"),
+                    );
                 }
             }
             for from in [None, Some(-500), Some(-239), Some(-200), Some(-30)] {
@@ -154,7 +170,9 @@ fn taking_series_away_heals_nothing() {
                     let less = cluster(*fault, lost).silence(board, from);
                     nothing_heals(&whole, &less, &format!("{name}, {board} silent {from:?}"));
                 }
-                let less = cluster(*fault, lost).silence("n1-0", from).silence("n1-1", from);
+                let less = cluster(*fault, lost)
+                    .silence("n1-0", from)
+                    .silence("n1-1", from);
                 nothing_heals(&whole, &less, &format!("{name}, all silent {from:?}"));
             }
         }
@@ -189,7 +207,8 @@ fn taking_inventory_away_heals_nothing() {
 fn a_board_that_was_lost_by_count_does_not_heal_with_the_label() {
     let gone = |label: bool| {
         let cluster = cluster(|_| {}, false).change_node("n1", |node| {
-            node.labels.insert("nvidia.com/gpu.count".into(), "3".into());
+            node.labels
+                .insert("nvidia.com/gpu.count".into(), "3".into());
         });
         cluster.change_node("n1", |node| {
             if !label {

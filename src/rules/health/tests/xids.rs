@@ -1,4 +1,6 @@
-use super::{alone, finding, index, judge, line, node_of, node_with, outcome, part, quiet, verdict};
+use super::{
+    alone, finding, index, judge, line, node_of, node_with, outcome, part, quiet, verdict,
+};
 use crate::snapshot::{Part, SeriesKey, Signal};
 use crate::testing::{Board, Cluster};
 
@@ -44,7 +46,11 @@ fn an_xid_at_first_sight_has_unknown_age() {
     let cluster = node_of(4, 1, first_sight);
     assert_eq!(outcome(&cluster, "n1-1"), "xid_79 warning moderate");
     let found = finding(&cluster, "n1-1");
-    assert!(found.summary.contains("GPU 1 of n1: XID 79"), "{}", found.summary);
+    assert!(
+        found.summary.contains("GPU 1 of n1: XID 79"),
+        "{}",
+        found.summary
+    );
     assert!(found.missing[0].text.contains("sticky"));
     // Lost capacity agrees with it.
     let cluster = node_with(4, 3, &[(-600, 4), (-400, 3)], 1, first_sight);
@@ -54,8 +60,8 @@ fn an_xid_at_first_sight_has_unknown_age() {
     let cluster = node_of(4, 1, first_sight).silence("n1-1", Some(-240));
     assert!(outcome(&cluster, "n1-1").starts_with("xid_79 critical"));
     // Two such boards cannot both be the one that is withheld.
-    let cluster = node_with(4, 3, &[(-600, 4), (-400, 3)], 1, first_sight)
-        .gpu("n1-9", "n1", |board| {
+    let cluster =
+        node_with(4, 3, &[(-600, 4), (-400, 3)], 1, first_sight).gpu("n1-9", "n1", |board| {
             quiet(board);
             index(board, 9);
             first_sight(board);
@@ -82,8 +88,17 @@ fn an_absent_family_and_then_a_code_is_dated() {
         .silence("n1-7", Some(-240));
     let found = finding(&cluster, "n1-7");
     assert_eq!(outcome(&cluster, "n1-7"), "xid_79 critical strong");
-    assert!(found.summary.contains("cannot be told apart"), "{}", found.summary);
-    assert!(found.timeline.iter().any(|entry| entry.text.contains("last named")));
+    assert!(
+        found.summary.contains("cannot be told apart"),
+        "{}",
+        found.summary
+    );
+    assert!(
+        found
+            .timeline
+            .iter()
+            .any(|entry| entry.text.contains("last named"))
+    );
 }
 
 #[test]
@@ -151,7 +166,10 @@ fn fatal_codes_expire_after_a_week() {
 #[test]
 fn the_same_code_after_a_gap_is_new_only_after_a_reset() {
     let gap = |board: &mut Board| {
-        board.read(Signal::Xid, &[(-2 * DAY - 30, 0.0), (-2 * DAY, 31.0), (-HOUR, 31.0)]);
+        board.read(
+            Signal::Xid,
+            &[(-2 * DAY - 30, 0.0), (-2 * DAY, 31.0), (-HOUR, 31.0)],
+        );
         board.steady(Signal::Xid, -600, 31.0);
     };
     assert_eq!(line(&verdict(&alone(gap), "a")), "clear");
@@ -164,7 +182,10 @@ fn the_same_code_after_a_gap_is_new_only_after_a_reset() {
     assert_eq!(outcome(&booted, "a"), "xid_31 info moderate");
     // A boot with the same fatal code after it is the fault again, not its end.
     let again = alone(|board| {
-        board.read(Signal::Xid, &[(-2 * DAY - 30, 0.0), (-2 * DAY, 48.0), (-HOUR, 48.0)]);
+        board.read(
+            Signal::Xid,
+            &[(-2 * DAY - 30, 0.0), (-2 * DAY, 48.0), (-HOUR, 48.0)],
+        );
         board.steady(Signal::Xid, -600, 48.0);
     })
     .boot("n1", -DAY, "a")
@@ -181,7 +202,10 @@ fn counting_families_reveal_what_the_gauge_hides() {
         board.steady(count(63), -300, 2.0);
     });
     let found = finding(&repeat, "a");
-    assert!(found.supporting[0].text.contains("at least 2 times"), "{found:?}");
+    assert!(
+        found.supporting[0].text.contains("at least 2 times"),
+        "{found:?}"
+    );
     // A code that was overwritten: 62, then 45.
     let hidden = alone(|board| {
         edge(board, -600, -120, 45.0);
@@ -203,9 +227,18 @@ fn counting_families_reveal_what_the_gauge_hides() {
             board.read(part(Signal::XidTotal, 48), points);
         })
     };
-    assert_eq!(line(&verdict(&total(&[(-600, 3.0), (-30, 3.0)]), "a")), "clear");
-    assert_eq!(outcome(&total(&[(-600, 3.0), (-30, 4.0)]), "a"), "xid_48 critical strong");
-    assert_eq!(outcome(&total(&[(-60, 1.0), (-30, 1.0)]), "a"), "xid_48 critical strong");
+    assert_eq!(
+        line(&verdict(&total(&[(-600, 3.0), (-30, 3.0)]), "a")),
+        "clear"
+    );
+    assert_eq!(
+        outcome(&total(&[(-600, 3.0), (-30, 4.0)]), "a"),
+        "xid_48 critical strong"
+    );
+    assert_eq!(
+        outcome(&total(&[(-60, 1.0), (-30, 1.0)]), "a"),
+        "xid_48 critical strong"
+    );
 }
 
 #[test]
@@ -223,7 +256,11 @@ fn a_repeat_or_recovery_action_carries_a_weak_code() {
     // The plugin keeps handing the GPU out.
     let cluster = alone(|board| edge(board, -600, -120, 109.0));
     let facts = finding(&cluster, "a").facts;
-    assert!(facts.iter().any(|fact| fact.value.contains("new pods can land")));
+    assert!(
+        facts
+            .iter()
+            .any(|fact| fact.value.contains("new pods can land"))
+    );
 }
 
 #[test]
@@ -236,13 +273,19 @@ fn one_code_on_all_instances_at_once_is_one_event() {
     });
     let found = finding(&cluster, "a");
     assert_eq!(outcome(&cluster, "a"), "xid_95 critical strong");
-    assert!(found.supporting[0].text.contains("at least once"), "{found:?}");
+    assert!(
+        found.supporting[0].text.contains("at least once"),
+        "{found:?}"
+    );
     assert_eq!(found.facts[0].value, "95", "the board's, not an instance's");
     let cluster = Cluster::new().gpu("a", "n1", |board| {
         board.instance(3, Signal::Xid, &[(-90, 0.0), (-60, 31.0), (-30, 31.0)]);
         board.instance(4, Signal::Xid, &[(-90, 0.0), (-60, 0.0), (-30, 0.0)]);
     });
-    assert_eq!(finding(&cluster, "a").facts[0].value, "31 on MIG instance 3");
+    assert_eq!(
+        finding(&cluster, "a").facts[0].value,
+        "31 on MIG instance 3"
+    );
 }
 
 #[test]
@@ -260,7 +303,9 @@ fn program_codes_are_hardware_only_by_repeating_here_under_other_jobs() {
     assert_eq!(outcome(&one_job, "a"), "xid_31 info moderate");
     let two_jobs = alone(|board| {
         twice(board);
-        board.held_by("job-a", -1800, -1200).held_by("job-b", -900, 0);
+        board
+            .held_by("job-a", -1800, -1200)
+            .held_by("job-b", -900, 0);
     });
     assert_eq!(outcome(&two_jobs, "a"), "xid_31 warning moderate");
     // The same on another GPU points back at programs.
@@ -273,9 +318,7 @@ fn program_codes_are_hardware_only_by_repeating_here_under_other_jobs() {
 
 #[test]
 fn stale_and_frozen_boards_keep_what_was_seen_and_are_blind_otherwise() {
-    let stale = |from| {
-        alone(|board| edge(board, -600, -400, 79.0)).silence("a", Some(from))
-    };
+    let stale = |from| alone(|board| edge(board, -600, -400, 79.0)).silence("a", Some(from));
     assert_eq!(outcome(&stale(-300), "a"), "xid_79 critical strong");
     let blind = alone(|_| {}).silence("a", Some(-300));
     assert_eq!(line(&verdict(&blind, "a")), "undecided blind");
@@ -335,7 +378,11 @@ fn a_family_that_disappeared_closes_as_expired_and_never_as_resolved() {
 
 #[test]
 fn an_instance_without_xids_is_not_quiet_where_another_tells_of_them() {
-    for (with, said) in [(vec![3, 4], "clear"), (vec![3], "undecided not_exported"), (vec![], "clear")] {
+    for (with, said) in [
+        (vec![3, 4], "clear"),
+        (vec![3], "undecided not_exported"),
+        (vec![], "clear"),
+    ] {
         let cluster = alone(|board| {
             for id in [3, 4] {
                 board.instance(id, Signal::GraphicsEngineActive, &[(-60, 0.5), (-30, 0.5)]);
