@@ -1,5 +1,6 @@
 //! Clusters with live sources: a cycle takes what the sources have seen and never waits for one.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +18,14 @@ use crate::config::Config;
 use crate::cycle::{Engine, Setup};
 use crate::incident::{Incident, Transition};
 use crate::publish::Publisher;
-use crate::snapshot::{Batch, ClusterName, SourceId};
+use crate::snapshot::{Batch, ClusterName, NodeName, SourceId, SourceStatus, TargetState};
 use crate::source::dcgm::DcgmSource;
 
 /// How often a cluster is looked at until every source was tried once.
 const WARM_UP: Duration = Duration::from_millis(250);
+
+/// Changes of targets that are logged one by one in a cycle.
+const MAX_CHANGES: usize = 20;
 
 /// A live cluster.
 pub(super) struct Live {
@@ -30,6 +34,8 @@ pub(super) struct Live {
     dcgm: DcgmSource,
     clock: Arc<Clock>,
     interval: Duration,
+    /// How each target was doing when that was last said.
+    said: BTreeMap<Arc<str>, TargetState>,
 }
 
 /// The configured clusters, their sources at work already.
@@ -56,6 +62,7 @@ pub(super) fn clusters(config: &Config) -> Result<Vec<Cluster>> {
             dcgm,
             clock,
             interval,
+            said: BTreeMap::new(),
         };
         Ok(Cluster {
             name,
@@ -85,6 +92,7 @@ impl Live {
             let began = Stopwatch::start();
             self.follow_clock();
             let batch = self.dcgm.take();
+            self.say_changes(&batch.status);
             let now = self.clock.now();
             let turned = turn(&mut self.engine, &[batch], now, now, &publisher);
             if turned && !warm {
@@ -102,6 +110,37 @@ impl Live {
             }
         }
         self.dcgm.stop().await;
+    }
+
+    /// Says which targets came or went; of many at once the first few.
+    fn say_changes(&mut self, status: &SourceStatus) {
+        let mut unsaid = 0;
+        let changes = status.targets.iter().filter(|target| {
+            target.state != TargetState::Pending
+                && self.said.get(&target.url) != Some(&target.state)
+        });
+        for (place, target) in changes.enumerate() {
+            let node = target.node.as_ref().map_or("", NodeName::as_str);
+            match &target.error {
+                _ if place >= MAX_CHANGES => unsaid += 1,
+                Some(error) => {
+                    let (kind, why) = (error.kind.as_str(), &error.message);
+                    warn!(target = %target.url, node, kind, why, "target is down");
+                }
+                None => info!(target = %target.url, node, gpus = target.gpus, "target is up"),
+            }
+        }
+        if unsaid > 0 {
+            info!(
+                targets = unsaid,
+                "more targets changed; /api/v1/sources has them all"
+            );
+        }
+        let states = status
+            .targets
+            .iter()
+            .map(|target| (target.url.clone(), target.state));
+        self.said = states.collect();
     }
 
     /// A clock that was set takes everything along.

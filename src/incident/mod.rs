@@ -304,14 +304,16 @@ fn subject_is_gone(subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
         }
         Subject::Node(node) => node_is_gone(node, snapshot),
         Subject::Gpu { node, uuid } => {
-            let replaced = snapshot
-                .gpus
-                .binary_search_by(|gpu| gpu.uuid.cmp(uuid))
-                .is_ok_and(|at| snapshot.gpus[at].replaced_by.is_some());
-            replaced
-                || node
-                    .as_ref()
-                    .is_some_and(|node| node_is_gone(node, snapshot))
+            let gpu = snapshot.gpus.binary_search_by(|gpu| gpu.uuid.cmp(uuid));
+            // It sits elsewhere now, or another board sits in its place.
+            let left = gpu.is_ok_and(|at| {
+                let gpu = &snapshot.gpus[at];
+                let moved = gpu.identity.node.is_some() && gpu.identity.node != *node;
+                moved || gpu.replaced_by.is_some()
+            });
+            left || node
+                .as_ref()
+                .is_some_and(|node| node_is_gone(node, snapshot))
         }
         Subject::Pod { uid, .. } => {
             pods_complete(snapshot) && !snapshot.inventory.pods.contains_key(uid)

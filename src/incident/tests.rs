@@ -319,6 +319,14 @@ fn subjects_end_by_complete_lists_alone() {
             gone,
         ),
         (
+            "the board sits elsewhere now",
+            cluster()
+                .gpu("GPU-9", "n1", |_| {})
+                .gpu("GPU-1", "n2", |_| {}),
+            &gpu_key(),
+            gone,
+        ),
+        (
             "the target is there",
             cluster().target("n1", |t| t.state = TargetState::Down),
             &target,

@@ -307,7 +307,8 @@ fn board_verdict(fleet: &Fleet<'_>, at: usize, mut found: Found) -> Verdict {
     }
     let place = Place {
         title: gpu.title(),
-        node: gpu.node(),
+        kubernetes_node: Some(gpu.node())
+            .filter(|node| fleet.snapshot.has_kubernetes() && !node.is_empty()),
         gpu: Some(gpu),
     };
     if let Some(finding) = finding(&place, found) {

@@ -12,6 +12,7 @@ mod planned;
 pub mod product;
 mod siblings;
 mod specification;
+mod steps;
 pub mod therm;
 mod threshold;
 pub mod words;

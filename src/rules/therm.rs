@@ -68,6 +68,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::siblings::siblings;
+use super::steps::{describe_node, look, pods_of, quoted, run};
 use super::threshold::{Celsius, Ratio, thresholds};
 use super::{Rule, words};
 use crate::finding::{
@@ -326,7 +327,7 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         contradicting: Vec::new(),
         missing: missing(gpu),
         timeline: Vec::new(),
-        checklist: checklist(gpu, &signs),
+        checklist: checklist(gpu, &signs, snapshot.has_kubernetes()),
     };
     for sign in signs {
         let lasted = snapshot.now.duration_since(sign.since);
@@ -403,37 +404,30 @@ fn missing(gpu: &Gpu) -> Vec<Evidence> {
     missing
 }
 
-fn checklist(gpu: &Gpu, signs: &[Sign]) -> Vec<Step> {
-    let step = |text: &str, command: Option<String>| Step {
-        text: text.to_owned(),
-        command,
-    };
-    let node = gpu.node();
+fn checklist(gpu: &Gpu, signs: &[Sign], kubernetes: bool) -> Vec<Step> {
+    let node = Some(gpu.node()).filter(|node| kubernetes && !node.is_empty());
+    let pressure = |sign: &Sign| sign.cause == Cause::MemoryPressure;
     let mut steps = Vec::new();
-    if signs.iter().any(|sign| sign.cause == Cause::MemoryPressure) {
-        steps.push(step(
-            "See which pods are on the node and what they allocate; a caching allocator that fills the framebuffer is normal",
-            (!node.is_empty())
-                .then(|| format!("kubectl get pods --all-namespaces --field-selector spec.nodeName={node} -o wide")),
+    if signs.iter().any(pressure) {
+        let text = "See which pods are on the node and what they allocate: a caching allocator \
+                    that fills the framebuffer is normal.";
+        steps.push(node.map_or_else(|| look(text), |node| pods_of(text, node)));
+    }
+    if !signs.iter().all(pressure) {
+        steps.push(look(
+            "Compare the board with its neighbours: one hot board points at the board or its \
+             airflow, all of them at the room or the rack.",
+        ));
+        let uuid = quoted(gpu.uuid.as_str());
+        steps.push(run(
+            "Read temperatures, limits and clock-event reasons as the driver sees them, on the node.",
+            format!("nvidia-smi -q -i {uuid} -d TEMPERATURE,PERFORMANCE,POWER"),
+        ));
+        steps.push(look(
+            "Read the machine's management controller for fan, coolant and power-supply events.",
         ));
     }
-    if signs.iter().any(|sign| sign.cause != Cause::MemoryPressure) {
-        steps.push(step("Compare the board with its neighbours: one hot board points at the board or its airflow, all of them at the room or the rack", None));
-        steps.push(step(
-            "On the node, read temperatures, limits and clock-event reasons as the driver sees them",
-            Some(format!("nvidia-smi -i {} -q -d TEMPERATURE,PERFORMANCE,POWER", gpu.uuid)),
-        ));
-        steps.push(step(
-            "Read the machine's management controller for fan, coolant and power-supply events",
-            None,
-        ));
-    }
-    if !node.is_empty() {
-        steps.push(step(
-            "Read the node's conditions and recent events",
-            Some(format!("kubectl describe node {node}")),
-        ));
-    }
+    steps.extend(node.map(describe_node));
     steps
 }
 

@@ -76,6 +76,15 @@ pub struct ClusterSnapshot {
     pub limits: Limits,
 }
 
+impl ClusterSnapshot {
+    /// Whether Kubernetes is a source here: without it there is nothing to compare nodes and pods with.
+    #[must_use]
+    pub fn has_kubernetes(&self) -> bool {
+        let kubernetes = |status: &SourceStatus| status.id == SourceId::Kubernetes;
+        self.sources.iter().any(kubernetes)
+    }
+}
+
 /// A time moved by a length of time; at the ends of time it stays.
 #[must_use]
 pub fn moved(at: Timestamp, by: SignedDuration) -> Timestamp {

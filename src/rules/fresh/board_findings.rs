@@ -9,6 +9,7 @@ use super::remedy;
 use super::scene::{Scene, last_seen};
 use super::signals::Stuck;
 use crate::finding::{Cause, Evidence, Fact, Finding, Grade, Step};
+use crate::rules::steps;
 use crate::rules::{words, xid};
 use crate::snapshot::{Edge, Gpu, Liveness, NodeName, Signal};
 
@@ -296,7 +297,7 @@ fn finish(scene: &Scene<'_>, finding: &mut Finding, gpus: &[&Gpu]) {
         "the driver's own word: its kernel log is not read",
         "node",
     ));
-    steps.push(remedy::look(
+    steps.push(steps::look(
         "On the node: nvidia-smi -L, and dmesg for NVRM or Xid lines; a GPU that fell off the bus may leave no XID in the metrics.",
     ));
     let node = first.and_then(|gpu| gpu.identity.node.as_ref());

@@ -10,6 +10,7 @@ use super::target::{Look, gone_key};
 use crate::finding::{
     Cause, Evidence, Fact, Finding, Judgement, Reason, Severity, Subject, Verdict,
 };
+use crate::rules::steps;
 use crate::rules::words;
 use crate::snapshot::NodeName;
 
@@ -176,7 +177,7 @@ fn blind(
     ));
     let event = Evidence::at("first of them last seen live", "dcgm", since);
     finding.timeline.push(event);
-    finding.checklist.push(remedy::look(
+    finding.checklist.push(steps::look(
         "Look at what these nodes have in common (zone, rack, image, driver) before looking at single nodes; each has its own finding.",
     ));
     finding.checklist.extend(remedy::exporter(scene, None));

@@ -9,6 +9,7 @@ use super::pods::Place;
 use super::remedy;
 use super::scene::{Scene, fires};
 use crate::finding::{Cause, Evidence, Fact, Finding, Reason, Verdict};
+use crate::rules::steps;
 use crate::snapshot::{Gpu, Hold, Pod, PodPhase, PodRef};
 
 /// Pods and ends of pods by the names that labels carry.
@@ -180,11 +181,11 @@ fn disagree(scene: &Scene<'_>, place: &Place<'_>, wrong: &[Wrong<'_>]) -> Findin
         "who uses these GPUs now: utilisation is not judged by these labels",
         "dcgm",
     ));
-    finding.checklist.push(remedy::run(
+    finding.checklist.push(steps::run(
         "See which pods the API has on the node.",
         format!(
             "kubectl get pods -A -o wide --field-selector {}",
-            remedy::quoted(&format!("spec.nodeName={name}"))
+            steps::quoted(&format!("spec.nodeName={name}"))
         ),
     ));
     finding

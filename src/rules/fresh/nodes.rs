@@ -8,6 +8,7 @@ use super::remedy;
 use super::scene::{Scene, fires, last_seen, merged};
 use super::target::gone_key;
 use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Verdict};
+use crate::rules::steps;
 use crate::snapshot::{Gpu, Node, NodeName, Track, is_gpu_resource};
 
 /// The GPU resources that a node's capacity names, also those at 0.
@@ -154,14 +155,14 @@ fn uncovered(scene: &Scene<'_>, name: &NodeName, since: Timestamp) -> Finding {
         let joined = Evidence::at("the node joined", "kubernetes", node.created);
         finding.timeline.push(joined);
     }
-    finding.checklist.push(remedy::run(
+    finding.checklist.push(steps::run(
         "See where the exporter runs: it must have a pod on this node. Compare its node selector and tolerations with the node's labels and taints.",
         "kubectl get daemonset -A -l app=nvidia-dcgm-exporter -o wide".to_owned(),
     ));
     finding
         .checklist
         .extend(remedy::exporter(scene, Some(name)));
-    finding.checklist.push(remedy::look(
+    finding.checklist.push(steps::look(
         "If the node is not to be watched, exclude it: rules.fresh.exclude takes node names and labels.",
     ));
     finding

@@ -9,6 +9,7 @@ use super::nodes::offered;
 use super::remedy;
 use super::scene::{Scene, fires};
 use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Verdict};
+use crate::rules::steps;
 use crate::snapshot::{Gpu, Hold, Node, NodeName, Pod, PodPhase, is_gpu_resource};
 
 /// What the API and the series tell of the pods on one node.
@@ -195,7 +196,7 @@ fn no_labels(scene: &Scene<'_>, place: &Place<'_>, node: &Node, since: Timestamp
         "which pod uses which GPU: findings about pods of this node rest on the API alone",
         "dcgm",
     ));
-    finding.checklist.push(remedy::run(
+    finding.checklist.push(steps::run(
         "Check that the exporter maps pods: DCGM_EXPORTER_KUBERNETES=true and the host path /var/lib/kubelet/pod-resources mounted.",
         "kubectl get daemonset -A -l app=nvidia-dcgm-exporter -o yaml".to_owned(),
     ));

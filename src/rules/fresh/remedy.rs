@@ -2,6 +2,7 @@
 
 use super::scene::Scene;
 use crate::finding::Step;
+use crate::rules::steps::{describe_node, look, quoted, run};
 use crate::snapshot::{ErrorKind, NodeName};
 
 /// What happened, and what it is consistent with.
@@ -62,22 +63,6 @@ pub(super) fn words(kind: ErrorKind) -> (&'static str, &'static str) {
     }
 }
 
-/// A step with a command.
-pub(super) fn run(text: impl Into<String>, command: String) -> Step {
-    Step {
-        text: text.into(),
-        command: Some(command),
-    }
-}
-
-/// A step without a command.
-pub(super) fn look(text: impl Into<String>) -> Step {
-    Step {
-        text: text.into(),
-        command: None,
-    }
-}
-
 /// Asks a target what it answers, and how long that takes.
 pub(super) fn ask(url: &str) -> Step {
     run(
@@ -91,7 +76,7 @@ pub(super) fn ask(url: &str) -> Step {
 
 /// Looks at the exporter of a node, and at the node.
 pub(super) fn exporter(scene: &Scene<'_>, node: Option<&NodeName>) -> Vec<Step> {
-    if !scene.has_kubernetes() {
+    if !scene.snapshot.has_kubernetes() {
         return vec![look(
             "Look at the exporter's process and log on the host, and whether nvidia-smi answers there.",
         )];
@@ -114,24 +99,7 @@ pub(super) fn exporter(scene: &Scene<'_>, node: Option<&NodeName>) -> Vec<Step> 
         ),
     ];
     if let Some(node) = node {
-        steps.push(node_step(node));
+        steps.push(describe_node(node.as_str()));
     }
     steps
-}
-
-/// Looks at a node.
-pub(super) fn node_step(node: &NodeName) -> Step {
-    run(
-        "Look at the node: conditions, taints, capacity and allocatable, recent events.",
-        format!("kubectl describe node {}", quoted(node.as_str())),
-    )
-}
-
-/// A word for the shell, whatever it contains.
-pub(super) fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -109,14 +109,6 @@ impl<'a> Scene<'a> {
         SignedDuration::from_secs(intervals as i64).max(self.thresholds.unreachable_after.get())
     }
 
-    /// Whether Kubernetes is a source here.
-    pub(super) fn has_kubernetes(&self) -> bool {
-        self.snapshot
-            .sources
-            .iter()
-            .any(|status| status.id == SourceId::Kubernetes)
-    }
-
     /// Whether a list is whole and fresh; `None` where Kubernetes is not a source.
     pub(super) fn is_complete(&self, list: ListState) -> Option<bool> {
         let limit = self.snapshot.limits.stale_after.get();
@@ -194,7 +186,7 @@ impl<'a> Scene<'a> {
             return finding;
         };
         let Some(node) = self.node(name) else {
-            if self.has_kubernetes() {
+            if self.snapshot.has_kubernetes() {
                 finding.missing.push(Evidence::of(
                     format!("the API's view of node {name}"),
                     "kubernetes",

@@ -11,6 +11,7 @@ use super::boards::{Member, Sight};
 use super::remedy;
 use super::scene::{Scene, fires, last_seen};
 use crate::finding::{Cause, Evidence, Finding, Grade, Reason, Verdict};
+use crate::rules::steps;
 use crate::rules::words;
 use crate::snapshot::{Gpu, Point, Reading, Signal, Track};
 
@@ -222,7 +223,7 @@ fn disagreement(scene: &Scene<'_>, gpu: &Gpu, what: &str, since: Timestamp) -> F
     finding
         .timeline
         .push(Evidence::at("they have disagreed since", "dcgm", since));
-    finding.checklist.push(remedy::look(
+    finding.checklist.push(steps::look(
         "Compare with nvidia-smi on the node, and look whether another profiler (Nsight, a second DCGM) holds the GPU's counters.",
     ));
     let node = gpu.identity.node.as_ref();

@@ -7,6 +7,7 @@ use super::scene::{Scene, fires, merged};
 use crate::finding::{
     Cause, Evidence, Fact, Finding, Grade, Judgement, Key, Reason, Severity, Subject, Verdict,
 };
+use crate::rules::steps;
 use crate::snapshot::{Completeness, ErrorKind, ListState, SourceId, SourceState, SourceStatus};
 
 /// One list, by its name.
@@ -197,8 +198,8 @@ fn forbidden(
     } else {
         "The service account lacks a grant: it needs get, list and watch on nodes, pods and events in every namespace, and nothing more."
     };
-    finding.checklist.push(remedy::look(advice));
-    finding.checklist.push(remedy::run(
+    finding.checklist.push(steps::look(advice));
+    finding.checklist.push(steps::run(
         "Ask the API what the service account may do.",
         "kubectl auth can-i list pods --all-namespaces --as=system:serviceaccount:gpulens:gpulens"
             .to_owned(),
@@ -240,9 +241,9 @@ fn stale(scene: &Scene<'_>, status: &SourceStatus, lists: &[List], old: &[List])
     if let Some(error) = &status.error {
         finding
             .checklist
-            .push(remedy::look(remedy::words(error.kind).1));
+            .push(steps::look(remedy::words(error.kind).1));
     }
-    finding.checklist.push(remedy::run(
+    finding.checklist.push(steps::run(
         "Ask the API whether it is ready, and how fast it answers.",
         "kubectl get --raw='/readyz?verbose'".to_owned(),
     ));

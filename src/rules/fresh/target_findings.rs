@@ -7,6 +7,7 @@ use super::remedy;
 use super::scene::Scene;
 use super::target::last_word;
 use crate::finding::{Cause, Evidence, Fact, Finding, Grade, Severity};
+use crate::rules::steps;
 use crate::rules::words;
 use crate::snapshot::{Gpu, TargetStatus};
 
@@ -51,7 +52,7 @@ pub(super) fn gone(scene: &Scene<'_>, since: Timestamp) -> Finding {
     finding
         .timeline
         .push(Evidence::at("last answer of any target", "scrape", since));
-    finding.checklist.push(remedy::look(
+    finding.checklist.push(steps::look(
         "All targets at once: look first at what they share, that is the network policy towards the exporters, the exporter's DaemonSet and its image.",
     ));
     if let Some((target, _)) = scene.targets.first() {
@@ -110,7 +111,7 @@ pub(super) fn unreachable(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
     times(target, &mut finding);
     xid_before(scene, target, &mut finding);
     if let Some(kind) = kind {
-        finding.checklist.push(remedy::look(remedy::words(kind).1));
+        finding.checklist.push(steps::look(remedy::words(kind).1));
     }
     finding.checklist.push(remedy::ask(&target.url));
     finding

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::sign::{Doubt, Found, Kind, Sign, Weight};
 use crate::finding::{Cause, Evidence, Finding, Grade, Severity, Step};
+use crate::rules::steps::{describe_node, pods_of, quoted, run};
 use crate::snapshot::Gpu;
 
 /// Signs that a summary names beside the worst.
@@ -15,8 +16,8 @@ const MAX_TIMELINE: usize = 30;
 pub(super) struct Place<'a> {
     /// How people name it.
     pub title: String,
-    /// Its node.
-    pub node: &'a str,
+    /// Its node, where Kubernetes knows it.
+    pub kubernetes_node: Option<&'a str>,
     /// The board, where it is one.
     pub gpu: Option<&'a Gpu>,
 }
@@ -172,61 +173,62 @@ fn summary(place: &Place<'_>, signs: &[Sign]) -> String {
 /// Where to look next. Every command reads; none changes anything.
 fn checklist(place: &Place<'_>, signs: &[Sign]) -> Vec<Step> {
     let has = |kinds: &[Kind]| signs.iter().any(|sign| kinds.contains(&sign.kind));
-    let step = |text: &str, command: String| Step {
-        text: text.to_owned(),
-        command: Some(command),
-    };
     let mut steps = Vec::new();
-    let node = place.node;
-    if !node.is_empty() {
-        steps.push(step(
-            "Compare capacity, allocatable, conditions and taints of the node",
-            format!("kubectl describe node {node}"),
+    if let Some(node) = place.kubernetes_node {
+        steps.push(describe_node(node));
+        let of = quoted(&format!(
+            "involvedObject.kind=Node,involvedObject.name={node}"
         ));
-        steps.push(step(
-            "Look for restarts of the kubelet and for what agents reported",
-            format!("kubectl get events --all-namespaces --field-selector involvedObject.kind=Node,involvedObject.name={node}"),
+        steps.push(run(
+            "Look for restarts of the kubelet and for what agents reported.",
+            format!("kubectl get events --all-namespaces --field-selector {of}"),
         ));
+        if has(&[Kind::Capacity, Kind::Count]) {
+            steps.push(pods_of(
+                "Find the device plugin's pod of the node and read its log for \"unhealthy\".",
+                node,
+            ));
+        }
     }
-    if has(&[Kind::Capacity, Kind::Count]) && !node.is_empty() {
-        steps.push(step(
-            "Find the device plugin's pod of the node and read its log for \"unhealthy\"",
-            format!("kubectl get pods --all-namespaces --output wide --field-selector spec.nodeName={node}"),
-        ));
-        steps.push(step(
-            "Count the boards that the driver sees, on the node",
+    if has(&[Kind::Capacity, Kind::Count]) {
+        steps.push(run(
+            "Count the boards that the driver sees, on the node.",
             "nvidia-smi -L".to_owned(),
         ));
     }
-    steps.push(step(
-        "Read the kernel log on the node: it has every XID with its details, repeats included",
+    steps.push(run(
+        "Read the kernel log on the node: it has every XID with its details, repeats included.",
         "dmesg --ctime | grep -iE 'NVRM|Xid|fallen off'".to_owned(),
     ));
-    let Some(gpu) = place.gpu else { return steps };
-    let uuid = &gpu.uuid;
+    if let Some(gpu) = place.gpu {
+        board_steps(&quoted(gpu.uuid.as_str()), &has, &mut steps);
+    }
+    steps
+}
+
+fn board_steps(uuid: &str, has: &dyn Fn(&[Kind]) -> bool, steps: &mut Vec<Step>) {
     if has(&[Kind::Memory, Kind::Xid, Kind::Derived]) {
-        steps.push(step(
-            "Read ECC counters, row remaps and retired pages, on the node",
+        steps.push(run(
+            "Read ECC counters, row remaps and retired pages, on the node.",
             format!("nvidia-smi -q -i {uuid} -d ECC,ROW_REMAPPER,PAGE_RETIREMENT"),
         ));
     }
     if has(&[Kind::Link]) {
-        steps.push(step(
-            "Read the state and error counters of the links, on the node",
+        steps.push(run(
+            "Read the state and error counters of the links, on the node.",
             format!("nvidia-smi nvlink --status -i {uuid} && nvidia-smi nvlink --errorcounters -i {uuid}"),
         ));
     }
     if has(&[Kind::Pcie]) {
-        steps.push(step(
-            "Compare the PCIe link as trained with what it can do, on the node",
+        steps.push(run(
+            "Compare the PCIe link as trained with what it can do, on the node.",
             format!("nvidia-smi -i {uuid} --format=csv --query-gpu=pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max"),
         ));
     }
     if has(&[Kind::Xid]) {
-        steps.push(step(
-            "See temperature, power and clock events of the GPU, on the node",
+        steps.push(run(
+            "See temperature, power and clock events of the GPU, on the node.",
             format!("nvidia-smi -q -i {uuid} -d TEMPERATURE,POWER,PERFORMANCE"),
         ));
     }
-    steps
 }

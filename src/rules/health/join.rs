@@ -48,7 +48,7 @@ pub(super) fn node_verdict(
     let (holds, undecided) = (seen.found.holds, seen.undecided);
     let place = Place {
         title: format!("node {name}"),
-        node: name.as_str(),
+        kubernetes_node: Some(name.as_str()),
         gpu: None,
     };
     if let Some(finding) = finding(&place, seen.found) {
