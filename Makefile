@@ -11,8 +11,9 @@ help: ## list the targets
 demo: ## serve the built-in clusters on http://localhost:9836/
 	$(CARGO) run --release --locked -- demo
 
-test: tools ## what CI runs: formatting, then every test; installs what tests need from Debian
+test: tools ## what CI runs: formatting, clippy, then every test; installs what tests need from Debian
 	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 
 lint: ## clippy, and cargo-deny where it is installed

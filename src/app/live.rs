@@ -136,11 +136,11 @@ impl Live {
                 "more targets changed; /api/v1/sources has them all"
             );
         }
-        let states = status
+        let said = status
             .targets
             .iter()
             .map(|target| (target.url.clone(), target.state));
-        self.said = states.collect();
+        self.said = said.collect();
     }
 
     /// A clock that was set takes everything along.

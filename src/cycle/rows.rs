@@ -57,7 +57,7 @@ fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapsh
     pods.dedup();
     EntityRow {
         instance: instance.map(|instance| instance.id),
-        xid_total: xid.map(|track| track.dated_edges()),
+        xid_total: xid.map(Track::dated_edges),
         last_xid: xid
             .and_then(|track| track.edges().last())
             .map(|edge| edge.code),

@@ -239,6 +239,7 @@ fn what_cannot_be_decided_stays_open_as_inconclusive() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn subjects_end_by_complete_lists_alone() {
     let pod = Key {
         rule: RuleId::Health,

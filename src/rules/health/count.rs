@@ -9,7 +9,7 @@ use super::node::{Claim, NodeFound, View, restarts};
 use super::sign::{Kind, Sign};
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
-use crate::snapshot::{Gpu, Liveness, TargetState};
+use crate::snapshot::{Gpu, Liveness, TargetState, Track};
 
 /// Looks for counts that disagree.
 pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
@@ -182,7 +182,7 @@ impl Mismatch {
         let changed = view
             .track
             .and_then(|track| track.capacity.get("nvidia.com/gpu"))
-            .map(|track| track.changed());
+            .map(Track::changed);
         // Both sides must have been known for the disagreement to have a length.
         let known = changed.max(boards.first_seen);
         let since = vanished.or(known).unwrap_or(fleet.snapshot.now);

@@ -35,10 +35,7 @@ fn fault(gpu: &Gpu, found: &mut Found) {
     let Some(last) = gpu.live(signal).filter(|last| last.value > 0.0) else {
         return;
     };
-    let since = gpu
-        .board
-        .track(signal)
-        .map_or(last.at, |track| track.changed());
+    let since = gpu.board.track(signal).map_or(last.at, Track::changed);
     let (severity, text) = if last.value >= 2.0 {
         (Severity::Critical, "a fatal NVLink error")
     } else {

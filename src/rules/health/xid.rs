@@ -213,7 +213,7 @@ pub(super) fn reset(
     let energy = gpu
         .board
         .track(Signal::Energy)
-        .and_then(|track| track.reset())
+        .and_then(Track::reset)
         .map(|at| (at, "the energy counter started anew"));
     let zero = back_to_zero(gpu, event).map(|at| (at, "the XID gauge went back to 0"));
     [boot, energy, zero]

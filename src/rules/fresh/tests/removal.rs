@@ -9,6 +9,7 @@ use std::sync::Arc;
 type Removal = (String, Box<dyn Fn(&mut ClusterSnapshot)>);
 
 /// Clusters in which something fires.
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn firing() -> Vec<(&'static str, ClusterSnapshot)> {
     let base = || beside_a_healthy_node().with_kubernetes();
     let disagree = |b: &mut Board| {
