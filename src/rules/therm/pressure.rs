@@ -73,7 +73,7 @@ fn failures(gpu: &Gpu, snapshot: &ClusterSnapshot, window: jiff::SignedDuration)
     for (_, entity) in gpu.entities() {
         let edges = entity
             .track(Signal::Xid)
-            .map_or(&[][..], |track| &track.edges());
+            .map_or(&[][..], |track| track.edges());
         for edge in edges
             .iter()
             .filter(|edge| edge.code == PAGE_FAULT && edge.is_dated() && edge.at >= from)

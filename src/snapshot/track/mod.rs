@@ -127,6 +127,7 @@ impl Track {
     }
 
     /// The points inside the signal's look-back, oldest first; never none.
+    #[must_use]
     pub fn points(
         &self,
     ) -> impl DoubleEndedIterator<Item = Point> + ExactSizeIterator + Clone + '_ {
@@ -134,6 +135,7 @@ impl Track {
     }
 
     /// The points at or after a time.
+    #[must_use]
     pub fn since(
         &self,
         from: Timestamp,

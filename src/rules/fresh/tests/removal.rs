@@ -129,6 +129,7 @@ fn firing() -> Vec<(&'static str, ClusterSnapshot)> {
 }
 
 /// Everything that can be missing from a snapshot, piece by piece.
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn removals(snapshot: &ClusterSnapshot) -> Vec<Removal> {
     let mut removals: Vec<Removal> = Vec::new();
     let mut add = |name: String, remove: Box<dyn Fn(&mut ClusterSnapshot)>| {

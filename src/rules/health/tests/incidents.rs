@@ -36,7 +36,7 @@ fn inc_01_contained_error_leaves_a_gpu_out_of_service() {
     // Days later the XID itself is over; it still explains what the plugin holds.
     let history = [(-2 * 86_400 - 600, 8), (-2 * 86_400, 7), (-600, 7)];
     let cluster = node_with(8, 7, &history, 3, |board| {
-        code(board, -2 * 86_400 - 30, 94.0)
+        code(board, -2 * 86_400 - 30, 94.0);
     });
     let found = finding(&cluster, "n1-3");
     assert!(
@@ -51,7 +51,7 @@ fn inc_01_contained_error_leaves_a_gpu_out_of_service() {
 #[test]
 fn inc_03_a_program_code_withholds_capacity() {
     let cluster = node_with(8, 7, &[(-600, 8), (-400, 7)], 5, |board| {
-        code(board, -420, 69.0)
+        code(board, -420, 69.0);
     });
     let found = finding(&cluster, "n1-5");
     assert_eq!(found.grade, Grade::Contradicted);
@@ -83,7 +83,7 @@ fn inc_05_to_15_quiet_hardware_is_no_finding() {
 #[test]
 fn inc_07_no_root_cause_is_picked() {
     let cluster = node_with(4, 3, &[(-600, 4), (-300, 3)], 1, |board| {
-        code(board, -330, 79.0)
+        code(board, -330, 79.0);
     })
     .silence("n1-1", Some(-320));
     let found = finding(&cluster, "n1-1");
