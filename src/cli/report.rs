@@ -176,7 +176,7 @@ mod tests {
           GPU 3 of node gpu-node-01 (GPU-5f3c)
           GPU 3 of gpu-node-01 reported XID 79 (fallen off the bus), which is consistent with a failed
           board, slot or power feed
-          since 2026-03-14T02:05:15Z (1m45s), evidence strong, incident 2850b0c30266
+          since 2026-03-14T02:05:15Z (1m45s), evidence strong, incident 840879b5b84d
 
           Observed
             last XID          79     DCGM_FI_DEV_XID_ERRORS at 2026-03-14T02:05:15Z

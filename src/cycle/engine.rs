@@ -1,6 +1,6 @@
 //! The crank: what one cluster remembers between cycles, and one turn of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub struct Engine {
     open: Open,
     closed: VecDeque<Arc<Incident>>,
     zeros: Vec<Zero>,
+    warm: bool,
     opened_total: BTreeMap<RuleId, u64>,
     closed_total: BTreeMap<(RuleId, Closing), u64>,
 }
@@ -74,6 +75,7 @@ impl Engine {
             open: Open::new(),
             closed: VecDeque::new(),
             zeros: Vec::new(),
+            warm: false,
             opened_total: BTreeMap::new(),
             closed_total: BTreeMap::new(),
         }
@@ -105,19 +107,22 @@ impl Engine {
             self.history.absorb(batch);
         }
         self.history.forget(now);
-        let snapshot = self.history.view(
+        let mut snapshot = self.history.view(
             &self.setup.cluster,
             now,
             self.setup.interval,
             &self.setup.expected,
         );
+        // Warm once is warm for good: a target that is new later must not hide what is known.
+        self.warm |= snapshot.warm;
+        snapshot.warm = self.warm;
         let judged = judge_all(&self.rules, &snapshot, elapsed);
         let (open, transitions) = fold(&self.open, &judged.judgements, &snapshot);
         self.open = open;
         for transition in &transitions {
             self.note(transition, wall);
         }
-        self.zeros.retain(|zero| zero.until > wall);
+        self.sweep_zeros(wall);
         self.closed.retain(|incident| {
             incident
                 .closed
@@ -152,23 +157,15 @@ impl Engine {
         match transition {
             Transition::Opened(incident) => {
                 *self.opened_total.entry(incident.key.rule).or_default() += 1;
-                self.zeros
-                    .retain(|zero| zero.id != incident.id || zero.severity != incident.severity);
             }
-            Transition::Severity { incident, from } => {
-                self.zeros
-                    .retain(|zero| zero.id != incident.id || zero.severity != incident.severity);
-                self.zero(incident, *from, wall);
-            }
+            Transition::Severity { incident, from } => self.zero(incident, *from, wall),
             Transition::Closed(incident) => {
                 let how = incident
                     .closed
                     .as_ref()
                     .map_or(Closing::Expired, |closed| closed.how);
-                *self
-                    .closed_total
-                    .entry((incident.key.rule, how))
-                    .or_default() += 1;
+                let total = self.closed_total.entry((incident.key.rule, how));
+                *total.or_default() += 1;
                 self.zero(incident, incident.severity, wall);
                 self.closed.push_front(incident.clone());
             }
@@ -176,12 +173,24 @@ impl Engine {
     }
 
     fn zero(&mut self, incident: &Incident, severity: Severity, wall: Timestamp) {
-        let until = wall.saturating_add(ZERO_SHOWN).unwrap_or(wall);
         self.zeros.push(Zero {
             id: incident.id,
             key: incident.key.clone(),
             severity,
-            until,
+            until: moved(wall, ZERO_SHOWN),
+        });
+    }
+
+    /// Drops label sets whose time is over, and those that show 1 again.
+    fn sweep_zeros(&mut self, wall: Timestamp) {
+        let open: BTreeSet<_> = self
+            .open
+            .values()
+            .map(|incident| (incident.id, incident.severity, incident.key.subject.place()))
+            .collect();
+        self.zeros.retain(|zero| {
+            let label_set = (zero.id, zero.severity, zero.key.subject.place());
+            zero.until > wall && !open.contains(&label_set)
         });
     }
 
@@ -208,7 +217,7 @@ impl Engine {
             interval: snapshot.interval,
             duration,
             warm: snapshot.warm,
-            fleet: rows::fleet(&snapshot.gpus, &self.open),
+            fleet: rows::fleet(&snapshot.gpus, &self.open, &judged.judgements),
             open,
             closed: self.closed.iter().cloned().collect(),
             zeros: self.zeros.clone(),

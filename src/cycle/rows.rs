@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{EntityRow, Fleet, GpuRow};
-use crate::finding::{Severity, Subject};
+use crate::finding::{Judgement, RuleId, Severity, Subject, Verdict};
 use crate::incident::Open;
 use crate::snapshot::{
     ClockEvent, ClusterSnapshot, Entity, Gpu, GpuUuid, Instance, NodeName, PodRef, Signal, Span,
@@ -74,17 +74,16 @@ fn entity(instance: Option<&Instance>, entity: &Entity, snapshot: &ClusterSnapsh
 fn throttle_seconds(board: &Entity) -> Vec<(&'static str, f64)> {
     use ClockEvent::{HwPowerBrake, HwThermal, SwPowerCap, SwThermal, SyncBoost};
     let grown = |signal: Signal| board.track(signal).map(Track::growth);
+    // Several reasons can hold at once: at least one did for as long as the longest of them.
+    let longest = |times: &mut dyn Iterator<Item = f64>| times.reduce(f64::max);
     let bits = |events: &[ClockEvent]| {
         let seconds = board.track(Signal::ClockEventReasons)?.bit_seconds()?;
-        Some(
-            events
-                .iter()
-                .map(|event| seconds[event.part().0 as usize])
-                .sum(),
-        )
+        longest(&mut events.iter().map(|event| seconds[event.part().0 as usize]))
     };
-    let thermal_times =
-        || Some(grown(Signal::SwThermalTime)? + grown(Signal::HwThermalTime).unwrap_or(0.0));
+    let thermal_times = || {
+        let times = [Signal::SwThermalTime, Signal::HwThermalTime];
+        longest(&mut times.into_iter().filter_map(grown))
+    };
     [
         (
             "power",
@@ -114,31 +113,38 @@ fn throttle_seconds(board: &Entity) -> Vec<(&'static str, f64)> {
     .collect()
 }
 
-/// GPUs by state. A board counts once: as unknown if it is blind, else by its incidents.
-pub(super) fn fleet(gpus: &[Gpu], open: &Open) -> Fleet {
+/// GPUs by state. A board counts once: as unknown if it is blind, else by its incidents, else as
+/// unknown if its health could not be decided.
+pub(super) fn fleet(gpus: &[Gpu], open: &Open, judgements: &[Judgement]) -> Fleet {
     let mut boards: BTreeSet<&GpuUuid> = BTreeSet::new();
     let mut nodes: BTreeSet<&NodeName> = BTreeSet::new();
-    for incident in open
-        .values()
-        .filter(|incident| incident.severity > Severity::Info)
-    {
+    for incident in open.values().filter(|i| i.severity > Severity::Info) {
         match &incident.key.subject {
             Subject::Gpu { uuid, .. } => _ = boards.insert(uuid),
             Subject::Node(node) => _ = nodes.insert(node),
             _ => {}
         }
     }
+    let undecided = |judgement: &&Judgement| {
+        judgement.key.rule == RuleId::Health && matches!(judgement.verdict, Verdict::Undecided(_))
+    };
+    let undecided: BTreeSet<&GpuUuid> = judgements
+        .iter()
+        .filter(undecided)
+        .filter_map(|judgement| match &judgement.key.subject {
+            Subject::Gpu { uuid, .. } => Some(uuid),
+            _ => None,
+        })
+        .collect();
     let mut fleet = Fleet::default();
     for gpu in gpus.iter().filter(|gpu| gpu.replaced_by.is_none()) {
-        let node_found = gpu
-            .identity
-            .node
-            .as_ref()
-            .is_some_and(|node| nodes.contains(node));
+        let node = gpu.identity.node.as_ref();
         if gpu.is_blind() {
             fleet.unknown += 1;
-        } else if boards.contains(&gpu.uuid) || node_found {
+        } else if boards.contains(&gpu.uuid) || node.is_some_and(|node| nodes.contains(node)) {
             fleet.finding += 1;
+        } else if undecided.contains(&gpu.uuid) {
+            fleet.unknown += 1;
         } else {
             fleet.ok += 1;
         }

@@ -74,11 +74,11 @@ pub struct Zero {
 /// GPUs by state: unknown is a state of its own, never ok.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
-    /// Readings are live and nothing is found.
+    /// Readings are live, its health could be decided, and nothing is found.
     pub ok: u64,
     /// An incident above info is open for it.
     pub finding: u64,
-    /// Its readings are not the present.
+    /// Its readings are not the present, or its health could not be decided.
     pub unknown: u64,
 }
 

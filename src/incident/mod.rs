@@ -4,7 +4,7 @@
 //! rule's clear-hold. No judgement at all, or an undecided one, leaves the incident open and
 //! marks it inconclusive: taking evidence away never makes anything healthy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::finding::{
     Finding, Grade, IncidentId, Judgement, Key, Reason, Severity, Subject, Verdict,
 };
-use crate::snapshot::{ClusterSnapshot, NodeName, SourceId, moved};
+use crate::snapshot::{ClusterSnapshot, ListState, NodeName, SourceId, SourceStatus, moved};
 
 /// One incident: a subject's trouble under one rule, from its opening to its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +130,7 @@ pub fn fold(
     snapshot: &ClusterSnapshot,
 ) -> (Open, Vec<Transition>) {
     let now = snapshot.now;
+    let ends = Ends::new(snapshot);
     let by_key: BTreeMap<&Key, &Judgement> = judgements.iter().map(|j| (&j.key, j)).collect();
     let mut next = Open::new();
     let mut transitions = Vec::new();
@@ -138,7 +139,7 @@ pub fn fold(
         let judgement = by_key.get(key).copied();
         let mut incident = Incident::clone(incident);
         let before = incident.severity;
-        if let Some(closed) = step(&mut incident, judgement, snapshot) {
+        if let Some(closed) = step(&mut incident, judgement, &ends) {
             incident.closed = Some(closed);
             transitions.push(Transition::Closed(Arc::new(incident)));
         } else {
@@ -207,25 +208,25 @@ pub(crate) fn shift(incident: &mut Incident, by: SignedDuration) {
 }
 
 /// One cycle in the life of an open incident; `Some` where it ends.
-fn step(
-    incident: &mut Incident,
-    judgement: Option<&Judgement>,
-    snapshot: &ClusterSnapshot,
-) -> Option<Closed> {
-    let now = snapshot.now;
-    let ends = |how| {
+fn step(incident: &mut Incident, judgement: Option<&Judgement>, ends: &Ends<'_>) -> Option<Closed> {
+    let now = ends.snapshot.now;
+    let end = |how| {
         Some(Closed {
             at: now,
             how,
             into: Vec::new(),
         })
     };
+    let subject = &incident.key.subject;
     let Some(judgement) = judgement else {
-        if subject_is_gone(&incident.key.subject, snapshot) {
-            return ends(Closing::SubjectGone);
+        if ends.is_gone(subject) {
+            return end(Closing::SubjectGone);
         }
         return undecided(incident, Reason::Blind);
     };
+    if moved_away(subject, &judgement.key.subject) {
+        return end(Closing::SubjectGone);
+    }
     match &judgement.verdict {
         Verdict::Fires(finding) => {
             fires(incident, finding, judgement.clear_hold, now);
@@ -240,23 +241,21 @@ fn step(
             incident.undecided = None;
             let since = *incident.clear_since.get_or_insert(now);
             if now.duration_since(since) >= judgement.clear_hold {
-                ends(Closing::Resolved)
+                end(Closing::Resolved)
             } else {
                 None
             }
         }
-        Verdict::Expired => ends(Closing::Expired),
+        Verdict::Expired => end(Closing::Expired),
         Verdict::Merged(into) => Some(Closed {
             at: now,
             how: Closing::Merged,
             into: into
                 .iter()
-                .map(|key| key.incident_id(&snapshot.cluster))
+                .map(|key| key.incident_id(&ends.snapshot.cluster))
                 .collect(),
         }),
-        Verdict::Undecided(_) if subject_is_gone(&incident.key.subject, snapshot) => {
-            ends(Closing::SubjectGone)
-        }
+        Verdict::Undecided(_) if ends.is_gone(subject) => end(Closing::SubjectGone),
         Verdict::Undecided(reason) => undecided(incident, *reason),
     }
 }
@@ -289,72 +288,86 @@ fn fires(incident: &mut Incident, finding: &Finding, hold: SignedDuration, now: 
     }
 }
 
-/// Whether a subject is known to exist no more: absence from a complete and fresh list, never
-/// absence of telemetry.
-fn subject_is_gone(subject: &Subject, snapshot: &ClusterSnapshot) -> bool {
-    match subject {
-        Subject::Cluster => false,
-        Subject::Source(source) => !snapshot.sources.iter().any(|status| status.id == *source),
-        Subject::Target { url, .. } => {
-            let dcgm = snapshot
+/// What the lists tell of subjects that are no more, looked up once a cycle.
+struct Ends<'a> {
+    snapshot: &'a ClusterSnapshot,
+    urls: BTreeSet<&'a str>,
+    nodes_with_target: BTreeSet<&'a NodeName>,
+    /// Every target's node is known: none can be the one that told of a node without a target.
+    all_named: bool,
+}
+
+impl<'a> Ends<'a> {
+    fn new(snapshot: &'a ClusterSnapshot) -> Self {
+        let dcgm = |status: &&SourceStatus| status.id == SourceId::Dcgm;
+        let targets = || {
+            snapshot
                 .sources
                 .iter()
-                .find(|status| status.id == SourceId::Dcgm);
-            !dcgm.is_some_and(|status| status.targets.iter().any(|target| target.url == *url))
+                .filter(dcgm)
+                .flat_map(|status| &status.targets)
+        };
+        Self {
+            snapshot,
+            urls: targets().map(|target| &*target.url).collect(),
+            nodes_with_target: targets()
+                .filter_map(|target| target.node.as_ref())
+                .collect(),
+            all_named: snapshot.sources.iter().any(|status| dcgm(&status))
+                && targets().all(|target| target.node.is_some()),
         }
-        Subject::Node(node) => node_is_gone(node, snapshot),
-        Subject::Gpu { node, uuid } => {
-            let gpu = snapshot.gpus.binary_search_by(|gpu| gpu.uuid.cmp(uuid));
-            // It sits elsewhere now, or another board sits in its place.
-            let left = gpu.is_ok_and(|at| {
-                let gpu = &snapshot.gpus[at];
-                let moved = gpu.identity.node.is_some() && gpu.identity.node != *node;
-                moved || gpu.replaced_by.is_some()
-            });
-            left || node
-                .as_ref()
-                .is_some_and(|node| node_is_gone(node, snapshot))
+    }
+
+    /// Whether a subject is known to exist no more: absence from a complete and fresh list, never
+    /// absence of telemetry.
+    fn is_gone(&self, subject: &Subject) -> bool {
+        let snapshot = self.snapshot;
+        match subject {
+            Subject::Cluster => false,
+            Subject::Source(source) => !snapshot.sources.iter().any(|status| status.id == *source),
+            Subject::Target { url, .. } => !self.urls.contains(&**url),
+            Subject::Node(node) => self.node_is_gone(node),
+            Subject::Gpu { node, uuid } => {
+                let board = snapshot.gpus.binary_search_by(|gpu| gpu.uuid.cmp(uuid));
+                // Another board sits in its place.
+                let replaced = board.is_ok_and(|at| snapshot.gpus[at].replaced_by.is_some());
+                replaced || node.as_ref().is_some_and(|node| self.node_is_gone(node))
+            }
+            Subject::Pod { uid, .. } => {
+                let pods = snapshot.inventory.complete.pods;
+                self.is_complete(pods) && !snapshot.inventory.pods.contains_key(uid)
+            }
         }
-        Subject::Pod { uid, .. } => {
-            pods_complete(snapshot) && !snapshot.inventory.pods.contains_key(uid)
-        }
+    }
+
+    fn is_complete(&self, list: ListState) -> bool {
+        list.is_complete(self.snapshot.now, self.snapshot.limits.stale_after.get())
+    }
+
+    /// A node is gone when no complete list has it: the API's, where Kubernetes is a source, and
+    /// the configured targets', which are always complete.
+    fn node_is_gone(&self, node: &NodeName) -> bool {
+        let inventory = &self.snapshot.inventory;
+        let nodes = inventory.complete.nodes;
+        let not_listed = match nodes {
+            ListState::NotConfigured => self.all_named,
+            _ => self.is_complete(nodes) && !inventory.nodes.contains_key(node),
+        };
+        not_listed && !self.nodes_with_target.contains(node)
     }
 }
 
-fn pods_complete(snapshot: &ClusterSnapshot) -> bool {
-    let limit = snapshot.limits.stale_after.get();
-    snapshot
-        .inventory
-        .complete
-        .pods
-        .is_complete(snapshot.now, limit)
-}
-
-/// A node is gone when no complete list has it: the API's, where Kubernetes is a source, and
-/// the configured targets', which are always complete.
-fn node_is_gone(node: &NodeName, snapshot: &ClusterSnapshot) -> bool {
-    let limit = snapshot.limits.stale_after.get();
-    let nodes = snapshot.inventory.complete.nodes;
-    let kubernetes_says_gone = match nodes {
-        crate::snapshot::ListState::NotConfigured => true,
-        _ => nodes.is_complete(snapshot.now, limit) && !snapshot.inventory.nodes.contains_key(node),
-    };
-    let dcgm = snapshot
-        .sources
-        .iter()
-        .find(|status| status.id == SourceId::Dcgm);
-    let has_target = dcgm.is_some_and(|status| {
-        status
-            .targets
-            .iter()
-            .any(|target| target.node.as_ref() == Some(node))
-    });
-    // A target without a configured node may be the one that told of it.
-    let all_named =
-        dcgm.is_some_and(|status| status.targets.iter().all(|target| target.node.is_some()));
-    kubernetes_says_gone
-        && !has_target
-        && (all_named || nodes != crate::snapshot::ListState::NotConfigured)
+/// Whether a board that is judged now sits on another node than where the incident was opened.
+fn moved_away(opened: &Subject, judged: &Subject) -> bool {
+    match (opened, judged) {
+        (
+            Subject::Gpu {
+                node: Some(from), ..
+            },
+            Subject::Gpu { node: Some(to), .. },
+        ) => from != to,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -320,14 +320,6 @@ fn subjects_end_by_complete_lists_alone() {
             gone,
         ),
         (
-            "the board sits elsewhere now",
-            cluster()
-                .gpu("GPU-9", "n1", |_| {})
-                .gpu("GPU-1", "n2", |_| {}),
-            &gpu_key(),
-            gone,
-        ),
-        (
             "the target is there",
             cluster().target("n1", |t| t.state = TargetState::Down),
             &target,
@@ -344,4 +336,39 @@ fn subjects_end_by_complete_lists_alone() {
         let (_, transitions) = play(&cluster, key, verdicts);
         assert_eq!(how(&transitions), closed, "{name}");
     }
+}
+
+#[test]
+fn a_board_that_moved_is_another_incident_and_a_learned_node_is_not() {
+    let on = |node: Option<&str>| Key {
+        subject: Subject::Gpu {
+            node: node.map(Into::into),
+            uuid: "GPU-1".into(),
+        },
+        ..gpu_key()
+    };
+    let judged = |key: Key, verdict| Judgement {
+        key,
+        clear_hold: HOLD,
+        verdict,
+    };
+    let snapshot = cluster().snapshot();
+    let (open, _) = fold(
+        &Open::new(),
+        &[judged(on(None), fires(Severity::Warning))],
+        &snapshot,
+    );
+    let learned = [judged(on(Some("n1")), fires(Severity::Warning))];
+    let (open, transitions) = fold(&open, &learned, &snapshot);
+    assert!(transitions.is_empty() && open.len() == 1, "the same board");
+
+    let (open, _) = fold(&Open::new(), &learned, &snapshot);
+    let elsewhere = [judged(on(Some("n2")), fires(Severity::Warning))];
+    let (open, transitions) = fold(&open, &elsewhere, &snapshot);
+    assert_eq!(how(&transitions), Some(Closing::SubjectGone));
+    let (open, _) = fold(&open, &elsewhere, &snapshot);
+    assert_eq!(
+        open.keys().next().map(|key| key.subject.place().node),
+        Some("n2")
+    );
 }

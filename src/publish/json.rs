@@ -114,7 +114,7 @@ impl<'a> IncidentJson<'a> {
             id: incident.id,
             cluster,
             rule: incident.key.rule,
-            title: rules::entry(incident.key.rule).title,
+            title: rules::entry(incident.key.rule).map_or("", |entry| entry.title),
             cause: finding.cause,
             state: match incident.closed {
                 Some(_) => "closed",

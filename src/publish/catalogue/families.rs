@@ -37,10 +37,6 @@ families! {
             "an incident is open";
         INCIDENTS Gauge "gpulens_incidents" ["rule", "severity", "evidence"]
             "Open incidents; every combination is present, 0 included." "";
-        INCIDENTS_OPENED_TOTAL Counter "gpulens_incidents_opened_total" ["rule"]
-            "Incidents opened." "";
-        INCIDENTS_CLOSED_TOTAL Counter "gpulens_incidents_closed_total" ["rule", "reason"]
-            "Incidents closed: only resolved is a recovery." "";
         RULE_UNDECIDED Gauge "gpulens_rule_undecided" ["rule", "reason"]
             "Subjects that a rule could not decide: not healthy, and not a finding." "";
         SIGNAL_GPUS Gauge "gpulens_signal_gpus" ["signal", "state"]
@@ -48,7 +44,7 @@ families! {
         INCIDENTS_DROPPED Gauge "gpulens_incidents_dropped" ["rule"]
             "Open incidents without series of their own, beyond the series budget; the API has them." "";
         FLEET_GPUS Gauge "gpulens_fleet_gpus" ["state"]
-            "GPUs by state: ok (live and nothing found), finding (above info), unknown (its readings are not the present)." "";
+            "GPUs by state: ok (live, health decided, nothing found), finding (above info), unknown (blind, or its health could not be decided)." "";
     }
     PerGpu {
         GPU_XID_ERRORS_TOTAL Counter "gpulens_gpu_xid_errors_total" ["node", "gpu", "uuid", "gpu_instance"]
@@ -67,6 +63,10 @@ families! {
             "Whether the last attempt to read the target succeeded." "the target was tried";
     }
     Itself {
+        INCIDENTS_OPENED_TOTAL Counter "gpulens_incidents_opened_total" ["rule"]
+            "Incidents opened." "";
+        INCIDENTS_CLOSED_TOTAL Counter "gpulens_incidents_closed_total" ["rule", "reason"]
+            "Incidents closed: only resolved is a recovery." "";
         CYCLE_INTERVAL_SECONDS Gauge "gpulens_cycle_interval_seconds" []
             "Time from one cycle to the next, as configured." "the first cycle has run";
         LAST_CYCLE_TIMESTAMP_SECONDS Gauge "gpulens_last_cycle_timestamp_seconds" []

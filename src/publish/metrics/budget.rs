@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cycle::{ClusterView, Zero};
-use crate::finding::{IncidentId, RuleId, Severity};
+use crate::finding::{RuleId, Severity};
 use crate::incident::Incident;
 use crate::rules;
 
@@ -58,18 +58,23 @@ pub(super) fn choose(view: &ClusterView, share: usize) -> Shown<'_> {
     }
 }
 
-/// A rule's label sets that show 0 still, latest first, one each, without those that are open.
+/// A rule's label sets that show 0 still, latest first, one each, without those that show 1.
 fn ended(view: &ClusterView, rule: RuleId) -> Vec<&Zero> {
-    let open: BTreeSet<(IncidentId, Severity)> =
-        view.open.iter().map(|i| (i.id, i.severity)).collect();
+    let open: BTreeSet<_> = view
+        .open
+        .iter()
+        .map(|i| (i.id, i.severity, i.key.subject.place()))
+        .collect();
+    let mut seen = BTreeSet::new();
     let mut zeros: Vec<_> = view
         .zeros
         .iter()
         .filter(|zero| zero.key.rule == rule && zero.until > view.evaluated)
-        .filter(|zero| !open.contains(&(zero.id, zero.severity)))
         .collect();
-    zeros.sort_by_key(|zero| (zero.id, zero.severity, std::cmp::Reverse(zero.until)));
-    zeros.dedup_by_key(|zero| (zero.id, zero.severity));
     zeros.sort_by_key(|zero| (std::cmp::Reverse(zero.until), zero.id, zero.severity));
+    zeros.retain(|zero| {
+        let label_set = (zero.id, zero.severity, zero.key.subject.place());
+        !open.contains(&label_set) && seen.insert(label_set)
+    });
     zeros
 }

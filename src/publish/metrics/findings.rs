@@ -9,9 +9,7 @@ use super::Page;
 use super::budget::{Shown, choose};
 use super::label::Label;
 use super::row::{Row, family};
-use crate::cycle::ClusterView;
 use crate::finding::{Grade, IncidentId, Key, Reason, RuleId, Severity};
-use crate::incident::Closing;
 use crate::publish::catalogue as c;
 use crate::publish::published::seconds;
 use crate::rules;
@@ -126,33 +124,7 @@ fn counts(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         }
         rows
     });
-    family(encoder, &c::INCIDENTS, open)?;
-    let opened = by_rule(page, |view, rule| {
-        view.opened_total.get(&rule).copied().unwrap_or(0)
-    });
-    family(encoder, &c::INCIDENTS_OPENED_TOTAL, opened)?;
-    let closed = page.warm().flat_map(|view| {
-        rules::ALL.iter().flat_map(move |entry| {
-            Closing::ALL.into_iter().map(move |how| {
-                let count = view.closed_total.get(&(entry.id, how)).copied();
-                let labels = [entry.id.as_str().into(), how.as_str().into()];
-                Row::new(view.cluster.as_str(), labels, count.unwrap_or(0))
-            })
-        })
-    });
-    family(encoder, &c::INCIDENTS_CLOSED_TOTAL, closed)
-}
-
-fn by_rule<'a>(
-    page: &'a Page,
-    count: impl Fn(&ClusterView, RuleId) -> u64 + Copy + 'a,
-) -> impl Iterator<Item = Row<'a, 1>> {
-    page.warm().flat_map(move |view| {
-        rules::ALL.iter().map(move |entry| {
-            let labels = [entry.id.as_str().into()];
-            Row::new(view.cluster.as_str(), labels, count(view, entry.id))
-        })
-    })
+    family(encoder, &c::INCIDENTS, open)
 }
 
 fn undecided(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -9,15 +9,17 @@ use super::Page;
 use super::label::Label;
 use super::row::{Buckets, Row, Value, family, histograms};
 use crate::cycle::ClusterView;
+use crate::incident::Closing;
 use crate::publish::Process;
 use crate::publish::catalogue::{self as c, Family};
 use crate::publish::published::{Cycles, seconds};
-use crate::rules::RuleRun;
-use crate::snapshot::{ErrorKind, Rejected, SourceState, SourceStatus, TargetState};
+use crate::rules::{self, RuleRun};
+use crate::snapshot::{ClusterName, ErrorKind, Rejected, SourceState, SourceStatus, TargetState};
 use crate::version;
 
 pub(super) fn encode(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     cycles(page, encoder)?;
+    incidents(page, encoder)?;
     rules(page, encoder)?;
     sources(page, encoder)?;
     let tracked = |view: &ClusterView| Value::Whole(view.gpus.len() as u64);
@@ -42,6 +44,35 @@ fn one_a_cluster(
         value: value(view),
     });
     family(encoder, of, rows)
+}
+
+/// Incidents opened and closed of every cluster that is watched: at 0 before its first cycle, so
+/// that the first incident is an increase.
+fn incidents(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let view = |cluster: &ClusterName| page.all().find(|view| view.cluster == *cluster);
+    let watched = || {
+        page.cycles
+            .iter()
+            .map(|(cluster, _)| (cluster, view(cluster)))
+    };
+    let opened = watched().flat_map(|(cluster, view)| {
+        rules::ALL.iter().map(move |entry| {
+            let count = view.and_then(|view| view.opened_total.get(&entry.id));
+            let labels = [entry.id.as_str().into()];
+            Row::new(cluster.as_str(), labels, count.copied().unwrap_or(0))
+        })
+    });
+    family(encoder, &c::INCIDENTS_OPENED_TOTAL, opened)?;
+    let closed = watched().flat_map(|(cluster, view)| {
+        rules::ALL.iter().flat_map(move |entry| {
+            Closing::ALL.into_iter().map(move |how| {
+                let count = view.and_then(|view| view.closed_total.get(&(entry.id, how)));
+                let labels = [entry.id.as_str().into(), how.as_str().into()];
+                Row::new(cluster.as_str(), labels, count.copied().unwrap_or(0))
+            })
+        })
+    });
+    family(encoder, &c::INCIDENTS_CLOSED_TOTAL, closed)
 }
 
 fn cycles(page: &Page, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
