@@ -32,7 +32,9 @@ pub use url::SourceUrl;
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, TRANSFER_ENCODING,
+};
 use reqwest::{Method, Request, Response, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
@@ -70,13 +72,17 @@ pub struct Answer {
     /// Why the body is not whole, if it is not: the connection ended or the deadline passed inside
     /// it. What had arrived is in `body`.
     pub cut: Option<SourceError>,
+    /// Whether the response itself said where its body ends, by a length or by chunks. Where it
+    /// did not, the end of the connection is the only end, and a cut looks like it. A packed body
+    /// with a length counts as one that did not: unpacking takes the length away.
+    pub framed: bool,
 }
 
 impl Answer {
-    /// Whether the body's last byte is really its last.
+    /// Whether the body's last byte is known to be really its last.
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.cut.is_none()
+        self.cut.is_none() && self.framed
     }
 }
 
@@ -132,6 +138,9 @@ impl ReadOnlyClient {
         let stopwatch = Stopwatch::start();
         let mut response = self.send(Method::GET, &attempt, accept).await?;
         let content_type = text_header(&response, CONTENT_TYPE);
+        let framed = [CONTENT_LENGTH, TRANSFER_ENCODING]
+            .iter()
+            .any(|name| response.headers().contains_key(name));
         let mut body = Body::default();
         let left = self.deadline.saturating_sub(stopwatch.elapsed());
         let read = timeout(left, self.read(&mut response, &mut body, &attempt)).await;
@@ -145,6 +154,7 @@ impl ReadOnlyClient {
             content_type,
             body: body.bytes,
             cut,
+            framed,
         })
     }
 

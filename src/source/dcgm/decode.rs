@@ -164,15 +164,30 @@ impl Decoder {
 /// Whether a body is exposition text at all, as opposed to a page or a file that was found in its
 /// place. Where a known metric was read, it is.
 fn is_metrics(body: Body<'_>, scanned: &Scanned, understood: u64) -> bool {
-    let unreadable = scanned.rejected.total() - scanned.rejected.get(Rejection::Truncated);
-    if understood > 0 || unreadable == 0 {
+    let cut = scanned.rejected.get(Rejection::Truncated);
+    let unreadable = scanned.rejected.total() - cut;
+    if understood > 0 {
+        return true;
+    }
+    if unreadable == 0 && (cut == 0 || scanned.samples > 0) {
         return true;
     }
     let has_header = |header: &[u8]| {
         memmem::find_iter(body.bytes, header).any(|at| at == 0 || body.bytes[at - 1] == b'\n')
     };
     let is_page = body.bytes.trim_ascii_start().starts_with(b"<");
-    !is_page && (has_header(b"# TYPE ") || has_header(b"# HELP ") || unreadable < scanned.samples)
+    // A line that was cut and stands alone: as much as is there must look like one.
+    let begins = || {
+        let line = body.bytes.rsplit(|byte| *byte == b'\n').next();
+        let line = line.unwrap_or_default();
+        line.first().is_some_and(u8::is_ascii_alphabetic) && line.contains(&b'{')
+    };
+    let readable = if unreadable == 0 {
+        begins()
+    } else {
+        unreadable < scanned.samples
+    };
+    !is_page && (has_header(b"# TYPE ") || has_header(b"# HELP ") || readable)
 }
 
 fn common_node(observations: &[GpuObservation]) -> Option<NodeName> {
