@@ -47,9 +47,10 @@ use guard::Guard;
 
 /// Bodies up to this size are read without asking; larger ones take turns.
 const SMALL_BODY_BYTES: usize = 1 << 20;
-/// Bodies above [`SMALL_BODY_BYTES`] that one client holds at a time. It bounds what thousands of
-/// hostile targets can make us keep; a node of GPUs answers with 50 to 500 KiB.
-const LARGE_BODIES: usize = 16;
+/// Turns of bodies above [`SMALL_BODY_BYTES`]: how many all clients of the process, one a cluster,
+/// hold at a time. It bounds what thousands of hostile targets can make us keep; a node of GPUs
+/// answers with 50 to 500 KiB.
+static LARGE_BODIES: Semaphore = Semaphore::const_new(16);
 /// Room that a large body gets at once, whatever its limit. Pages that are not written cost
 /// nothing. Beyond 32 MiB glibc's allocator maps memory for each request and gives it back
 /// afterwards; below, it would keep tens of MiB for each thread that ever read a large body.
@@ -93,7 +94,6 @@ pub struct ReadOnlyClient {
     credentials: Credentials,
     deadline: Duration,
     body_limit: usize,
-    large_bodies: Semaphore,
 }
 
 impl ReadOnlyClient {
@@ -115,7 +115,6 @@ impl ReadOnlyClient {
             credentials: Credentials::new(config),
             deadline: config.timeout.unsigned(),
             body_limit: usize::try_from(config.body_limit_bytes).unwrap_or(usize::MAX),
-            large_bodies: Semaphore::new(LARGE_BODIES),
         })
     }
 
@@ -225,10 +224,10 @@ impl ReadOnlyClient {
     }
 
     /// Reads the body up to the limit on its decoded size. What arrived stays in `body`.
-    async fn read<'a>(
-        &'a self,
+    async fn read(
+        &self,
         response: &mut Response,
-        body: &mut Body<'a>,
+        body: &mut Body,
         attempt: &Attempt<'_>,
     ) -> Result<(), SourceError> {
         let announced = response.content_length().unwrap_or(0);
@@ -246,7 +245,7 @@ impl ReadOnlyClient {
                 return Err(attempt.too_large(self.body_limit));
             }
             if size > SMALL_BODY_BYTES && body.turn.is_none() {
-                body.turn = self.large_bodies.acquire().await.ok();
+                body.turn = LARGE_BODIES.acquire().await.ok();
             }
             if size > body.bytes.capacity() {
                 let capacity = if size > SMALL_BODY_BYTES {
@@ -263,10 +262,10 @@ impl ReadOnlyClient {
 
 /// A body while it is read.
 #[derive(Default)]
-struct Body<'a> {
+struct Body {
     bytes: Vec<u8>,
     /// The turn that a large body takes.
-    turn: Option<SemaphorePermit<'a>>,
+    turn: Option<SemaphorePermit<'static>>,
 }
 
 fn text_header(response: &Response, name: HeaderName) -> Option<String> {
