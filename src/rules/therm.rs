@@ -22,6 +22,10 @@
 //! | `power_brake` | the same for the external power brake; the software power cap alone is normal and only a fact |
 //! | `memory_pressure` | framebuffer at 95 % of its total or above |
 //!
+//! A margin counts only where it can be true: not on a core far below its product's slowdown
+//! temperature (below 60 °C where that is unknown), and not where it stood still while the core's
+//! temperature moved. The product table and the defaults then stand in for it.
+//!
 //! Temperatures and framebuffer must hold for two minutes, over at least two distinct
 //! collections. One finding per board, named by its worst cause; under MIG the board's values
 //! count once and the fullest instance speaks for the framebuffer.
@@ -356,6 +360,11 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         throttle::no_throttle(gpu, &mut finding.contradicting);
     }
     context(gpu, &mut finding.facts);
+    let ignored = heat::ignored_margin(gpu, seen.thresholds.margin.get());
+    if ignored.is_some() {
+        finding.missing.push(no_limit());
+    }
+    finding.facts.extend(ignored);
     finding
         .timeline
         .sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
@@ -396,12 +405,16 @@ fn missing(gpu: &Gpu) -> Vec<Evidence> {
         ));
     }
     if !has(&[Signal::SlowdownTemperature, Signal::TemperatureMargin]) {
-        missing.push(Evidence::of(
-            "the board's own temperature limit is not exported: add DCGM_FI_DEV_SLOWDOWN_TEMP",
-            "dcgm-exporter",
-        ));
+        missing.push(no_limit());
     }
     missing
+}
+
+fn no_limit() -> Evidence {
+    Evidence::of(
+        "the board's own temperature limit is not exported: add DCGM_FI_DEV_SLOWDOWN_TEMP",
+        "dcgm-exporter",
+    )
 }
 
 fn checklist(gpu: &Gpu, signs: &[Sign], kubernetes: bool) -> Vec<Step> {

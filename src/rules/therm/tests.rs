@@ -92,6 +92,54 @@ fn the_margin_counts_where_no_slowdown_temperature_is_exported() {
 }
 
 #[test]
+fn a_margin_that_cannot_be_true_is_not_believed() {
+    const H100: &str = "NVIDIA H100 80GB HBM3";
+    let critical = Some(Severity::Critical);
+    for (model, celsius, margin, expected) in [
+        (H100, 35.0, 0.0, None),
+        (H100, 63.0, 0.0, None),
+        (H100, 64.0, 0.0, critical),
+        ("Some Other Board", 35.0, 0.0, None),
+        ("Some Other Board", 59.0, -3.0, None),
+        ("Some Other Board", 60.0, 0.0, critical),
+        // A margin that moves or fits is the board's own word.
+        ("Some Other Board", 88.0, 30.0, None),
+    ] {
+        let verdict = board(|board| {
+            board.identity.model = Some(model.into());
+            board.steady(Signal::CoreTemperature, -300, celsius).steady(
+                Signal::TemperatureMargin,
+                -300,
+                margin,
+            );
+        });
+        match expected {
+            None => assert_eq!(verdict, Verdict::Clear, "{model} {celsius} {margin}"),
+            Some(severity) => assert_eq!(fires(&verdict).severity, severity, "{celsius}"),
+        }
+    }
+}
+
+#[test]
+fn a_margin_that_stands_still_while_the_core_moves_is_not_believed() {
+    let verdict = |from: f64, to: f64| {
+        board(|board| {
+            board
+                .steady(Signal::TemperatureMargin, -300, 0.0)
+                .steady(Signal::CoreTemperature, -300, from)
+                .steady(Signal::CoreTemperature, -150, to);
+        })
+    };
+    assert_eq!(fires(&verdict(70.0, 74.0)).severity, Severity::Critical);
+    assert_eq!(verdict(70.0, 75.0), Verdict::Clear);
+    let hot = verdict(70.0, 85.0);
+    let finding = fires(&hot);
+    assert_eq!(finding.severity, Severity::Warning, "by the product table");
+    let told = |fact: &Fact| fact.value.contains("not believed: it did not move");
+    assert!(finding.facts.iter().any(told), "{:?}", finding.facts);
+}
+
+#[test]
 fn heat_must_last_over_two_collections() {
     let hot = |from: i64| {
         board(|board| {
