@@ -39,7 +39,8 @@
 //! # Not reported when
 //!
 //! The board's telemetry is stale, frozen or gone (undecided: GPU-FRESH-005 tells), or it exports
-//! none of the signals (undecided).
+//! none of the signals (undecided), or more framebuffer is in use than there is (undecided: the
+//! values do not fit each other).
 //!
 //! # Evidence
 //!
@@ -127,6 +128,7 @@ impl Therm {
             thresholds: &self.thresholds,
             signs: Vec::new(),
             rising: false,
+            unfit: false,
         };
         heat::core(&mut seen);
         heat::memory(&mut seen);
@@ -138,6 +140,9 @@ impl Therm {
         }
         if seen.rising {
             return Verdict::Holds;
+        }
+        if seen.unfit {
+            return Verdict::Undecided(Reason::NotExported);
         }
         match coverage(gpu) {
             Coverage::Whole if lacks(gpu, beside) => Verdict::Undecided(Reason::NotExported),
@@ -230,6 +235,8 @@ struct Seen<'a> {
     signs: Vec<Sign>,
     /// Something is beyond its threshold, but not yet for long enough.
     rising: bool,
+    /// Values contradict each other, so that what they should show is not known.
+    unfit: bool,
 }
 
 impl Seen<'_> {

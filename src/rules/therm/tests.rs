@@ -290,6 +290,38 @@ fn framebuffer_pressure_is_info_until_something_failed() {
 }
 
 #[test]
+fn a_framebuffer_that_is_more_than_full_is_not_known() {
+    let unknown = Verdict::Undecided(Reason::NotExported);
+    for (used, total, expected) in [
+        (80.0 * 1024.0, 80.0, Some(unknown.clone())),
+        (81.0, 80.0, Some(unknown.clone())),
+        (1.0, 0.0, Some(unknown)),
+        (80.5, 80.0, None),
+        (80.0, 80.0, None),
+        (40.0, 80.0, Some(Verdict::Clear)),
+    ] {
+        let verdict = board(|board| {
+            board.steady(Signal::FramebufferUsed, -300, used * GIB);
+            board.steady(Signal::FramebufferTotal, -300, total * GIB);
+        });
+        match expected {
+            Some(expected) => assert_eq!(verdict, expected, "{used} of {total}"),
+            None => {
+                let summary = &fires(&verdict).summary;
+                assert!(summary.contains("is 100 % full"), "{summary}");
+            }
+        }
+    }
+    // What else is wrong is told all the same.
+    let hot = board(|board| {
+        board.steady(Signal::CoreTemperature, -300, 91.0);
+        board.steady(Signal::FramebufferUsed, -300, 8000.0 * GIB);
+        board.steady(Signal::FramebufferTotal, -300, 80.0 * GIB);
+    });
+    assert_eq!(fires(&hot).cause, Cause::CoreTemperature);
+}
+
+#[test]
 fn a_mig_board_counts_once_and_its_fullest_instance_speaks() {
     let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
         board.steady(Signal::CoreTemperature, -300, 60.0);
