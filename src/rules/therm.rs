@@ -28,7 +28,9 @@
 //!
 //! Temperatures and framebuffer must hold for two minutes, over at least two distinct
 //! collections. One finding per board, named by its worst cause; under MIG the board's values
-//! count once and the fullest instance speaks for the framebuffer.
+//! count once and the fullest instance speaks for the framebuffer. A finding's start is that of the
+//! condition as far back as readings are kept one by one: where the condition fills that time, the
+//! start is no later than the one given, and the missing evidence says so.
 //!
 //! # Clears
 //!
@@ -351,6 +353,13 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
             ("for", "begins")
         };
         let text = format!("{} {lasting} {}", sign.headline, words::length(lasted));
+        if older {
+            let text = format!(
+                "when {} began: no reading from before this is kept one by one",
+                sign.cause.as_str()
+            );
+            finding.missing.push(Evidence::at(text, "rule", sign.since));
+        }
         finding.timeline.push(Evidence::at(
             format!("{} {begins}", sign.cause.as_str()),
             "rule",

@@ -269,6 +269,26 @@ fn heat_and_throttling_make_one_strong_finding() {
     );
 }
 
+#[test]
+fn a_start_that_may_be_older_is_said_to_be() {
+    let told = |from: i64| {
+        let verdict = board(|board| {
+            board.steady(Signal::CoreTemperature, -600, 60.0).steady(
+                Signal::CoreTemperature,
+                from,
+                91.0,
+            );
+        });
+        let finding = fires(&verdict);
+        let unknown = |missing: &&Evidence| missing.text.starts_with("when core_temperature began");
+        let missing = finding.missing.iter().find(unknown).cloned();
+        assert!(missing.iter().all(|told| told.at == Some(finding.started)));
+        missing.is_some()
+    };
+    assert!(!told(-150));
+    assert!(told(-600), "as far back as readings go");
+}
+
 const GIB: f64 = 1_073_741_824.0;
 
 #[test]
