@@ -27,7 +27,19 @@ pub(super) fn gone(scene: &Scene<'_>, since: Timestamp) -> Finding {
         },
         since,
     );
-    finding.severity = Severity::Critical;
+    let explained = |target: &TargetStatus| {
+        let node = target.node.as_ref();
+        node.is_some_and(|node| scene.explained(node, since))
+    };
+    finding.severity = if count > 0 && scene.targets.iter().all(|(target, _)| explained(target)) {
+        finding.contradicting.push(Evidence::of(
+            "work is planned on the node of every target",
+            "kubernetes",
+        ));
+        Severity::Info
+    } else {
+        Severity::Critical
+    };
     if let Some(error) = scene.dcgm.and_then(|status| status.error.as_ref()) {
         finding
             .supporting
@@ -89,8 +101,9 @@ pub(super) fn unreachable(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
         ),
         since,
     );
-    if scene.targets.len() == 1 {
-        finding.severity = finding.severity.max(Severity::Critical);
+    let explained = |node| scene.explained(node, since);
+    if scene.targets.len() == 1 && !target.node.as_ref().is_some_and(explained) {
+        finding.severity = Severity::Critical;
     }
     finding.facts = facts(scene, target);
     match &target.error {

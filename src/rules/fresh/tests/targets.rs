@@ -303,3 +303,28 @@ fn planned_work_is_info_for_an_hour() {
         assert_eq!(only(&judge(&snapshot)).severity, want, "{quiet}");
     }
 }
+
+#[test]
+fn planned_work_is_info_where_it_takes_the_last_target_too() {
+    for (quiet, names, planned, want) in [
+        (-3599, &["n1"][..], &["n1"][..], Severity::Info),
+        (-3600, &["n1"], &["n1"], Severity::Critical),
+        (-300, &["n1"], &[], Severity::Critical),
+        (-300, &["n1", "n2"], &["n1", "n2"], Severity::Info),
+        (-300, &["n1", "n2"], &["n1"], Severity::Critical),
+        (-3600, &["n1", "n2"], &["n1", "n2"], Severity::Critical),
+    ] {
+        let mut cluster = Cluster::new().with_kubernetes();
+        for name in names {
+            cluster = cluster
+                .node(name, 8, &[], |n| n.unschedulable = planned.contains(name))
+                .target(name, down(quiet));
+        }
+        let judgements = judge(&cluster.snapshot());
+        assert_eq!(
+            only(&judgements).severity,
+            want,
+            "{quiet} {names:?} {planned:?}"
+        );
+    }
+}
