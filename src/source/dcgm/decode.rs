@@ -10,7 +10,7 @@ use super::dialect::{Dialect, Family};
 use super::identity::Origin;
 use super::rejected::Counts;
 use super::table::{SeriesId, Table};
-use crate::snapshot::{GpuObservation, GpuUuid, NodeName};
+use crate::snapshot::{GpuObservation, GpuUuid, NodeName, Unlabelled};
 use crate::source::exposition::{Format, Limits, Rejection, Scanned, Scanner, Visitor};
 
 /// Reads the bodies of one target. It remembers names and labels between them, and nothing of
@@ -79,6 +79,8 @@ pub struct Decoded {
     pub node: Option<NodeName>,
     /// Samples, of unknown metrics too.
     pub samples: u64,
+    /// Samples of known metrics that name no GPU.
+    pub unlabelled: Option<Unlabelled>,
     /// Lines and values that were not taken.
     pub rejected: Counts,
     /// False for what is not exposition text: an HTML page, binary data. An empty body and one of
@@ -120,6 +122,7 @@ impl Decoder {
             node: common_node(&observations),
             observations,
             samples: scanned.samples,
+            unlabelled: self.table.unlabelled(),
             rejected,
             is_metrics: is_metrics(body, &scanned, self.table.understood),
             notes: self.notes(&scanned, format == Format::OpenMetrics && body.complete),
@@ -150,6 +153,7 @@ impl Decoder {
                 line.excerpt
             ));
         }
+        notes.extend(self.table.unlabelled().map(|some| some.to_string()));
         if self.table.implausible_times > 0 {
             notes.push(format!(
                 "{} samples carry a time more than a minute ahead or a year back; the time of the \
