@@ -332,7 +332,12 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         } else {
             Grade::Moderate
         },
-        summary: format!("{}: {}", gpu.title(), headlines.join("; ")),
+        summary: format!(
+            "{}: {}, consistent with {}",
+            gpu.title(),
+            headlines.join("; "),
+            explanation(&signs)
+        ),
         started: since,
         gpu: gpu.identity.index,
         facts: Vec::new(),
@@ -385,6 +390,22 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         .timeline
         .sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
     finding
+}
+
+/// What all that holds is consistent with: the worst condition's, and heat and throttling together.
+fn explanation(signs: &[Sign]) -> &'static str {
+    let has = |cause| signs.iter().any(|sign| sign.cause == cause);
+    let hot = has(Cause::CoreTemperature) || has(Cause::MemoryTemperature);
+    if hot && has(Cause::ThermalThrottle) {
+        return "heat that holds the clocks down";
+    }
+    match signs[0].cause {
+        Cause::CoreTemperature | Cause::MemoryTemperature => "cooling that falls short of the load",
+        Cause::ThermalThrottle => "clocks held down by heat that no exported temperature shows",
+        Cause::PowerBrake => "clocks held down by a supply at its limit",
+        _ if signs[0].severity == Severity::Info => "an allocator that keeps what it has",
+        _ => "a workload short of memory",
+    }
 }
 
 /// Facts that help to read the rest.

@@ -254,6 +254,18 @@ fn heat_and_throttling_make_one_strong_finding() {
         "{}",
         finding.summary
     );
+    let slow_only = board(|board| {
+        board.steady(Signal::ClockEventReasons, -300, 64.0);
+    });
+    let summary = &fires(&slow_only).summary;
+    assert!(
+        summary.contains("thermal slowdown is reported") && !summary.contains("holds"),
+        "{summary}"
+    );
+    for verdict in [&verdict, &slow_only] {
+        let summary = &fires(verdict).summary;
+        assert_eq!(summary.matches("consistent with").count(), 1, "{summary}");
+    }
     let hot_only = board(|board| {
         board.steady(Signal::CoreTemperature, -300, 91.0).steady(
             Signal::ClockEventReasons,
@@ -324,12 +336,11 @@ fn a_framebuffer_that_is_more_than_full_is_not_known() {
             board.steady(Signal::FramebufferUsed, -300, used * GIB);
             board.steady(Signal::FramebufferTotal, -300, total * GIB);
         });
-        match expected {
-            Some(expected) => assert_eq!(verdict, expected, "{used} of {total}"),
-            None => {
-                let summary = &fires(&verdict).summary;
-                assert!(summary.contains("is 100 % full"), "{summary}");
-            }
+        if let Some(expected) = expected {
+            assert_eq!(verdict, expected, "{used} of {total}");
+        } else {
+            let summary = &fires(&verdict).summary;
+            assert!(summary.contains("is 100 % full"), "{summary}");
         }
     }
     // What else is wrong is told all the same.
