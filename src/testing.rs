@@ -259,6 +259,7 @@ fn target(url: &str, node: &str) -> TargetStatus {
         empty_since: None,
         rolling_out: false,
         samples: 0,
+        unlabelled: None,
         duration_seconds: 0.01,
         notes: Vec::new(),
     }

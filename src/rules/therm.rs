@@ -22,9 +22,15 @@
 //! | `power_brake` | the same for the external power brake; the software power cap alone is normal and only a fact |
 //! | `memory_pressure` | framebuffer at 95 % of its total or above |
 //!
+//! A margin counts only where it can be true: not on a core far below its product's slowdown
+//! temperature (below 60 °C where that is unknown), and not where it stood still while the core's
+//! temperature moved. The product table and the defaults then stand in for it.
+//!
 //! Temperatures and framebuffer must hold for two minutes, over at least two distinct
 //! collections. One finding per board, named by its worst cause; under MIG the board's values
-//! count once and the fullest instance speaks for the framebuffer.
+//! count once and the fullest instance speaks for the framebuffer. A finding's start is that of the
+//! condition as far back as readings are kept one by one: where the condition fills that time, the
+//! start is no later than the one given, and the missing evidence says so.
 //!
 //! # Clears
 //!
@@ -35,7 +41,8 @@
 //! # Not reported when
 //!
 //! The board's telemetry is stale, frozen or gone (undecided: GPU-FRESH-005 tells), or it exports
-//! none of the signals (undecided).
+//! none of the signals (undecided), or more framebuffer is in use than there is (undecided: the
+//! values do not fit each other).
 //!
 //! # Evidence
 //!
@@ -123,6 +130,7 @@ impl Therm {
             thresholds: &self.thresholds,
             signs: Vec::new(),
             rising: false,
+            unfit: false,
         };
         heat::core(&mut seen);
         heat::memory(&mut seen);
@@ -134,6 +142,9 @@ impl Therm {
         }
         if seen.rising {
             return Verdict::Holds;
+        }
+        if seen.unfit {
+            return Verdict::Undecided(Reason::NotExported);
         }
         match coverage(gpu) {
             Coverage::Whole if lacks(gpu, beside) => Verdict::Undecided(Reason::NotExported),
@@ -226,6 +237,8 @@ struct Seen<'a> {
     signs: Vec<Sign>,
     /// Something is beyond its threshold, but not yet for long enough.
     rising: bool,
+    /// Values contradict each other, so that what they should show is not known.
+    unfit: bool,
 }
 
 impl Seen<'_> {
@@ -319,7 +332,12 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         } else {
             Grade::Moderate
         },
-        summary: format!("{}: {}", gpu.title(), headlines.join("; ")),
+        summary: format!(
+            "{}: {}, consistent with {}",
+            gpu.title(),
+            headlines.join("; "),
+            explanation(&signs)
+        ),
         started: since,
         gpu: gpu.identity.index,
         facts: Vec::new(),
@@ -340,6 +358,13 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
             ("for", "begins")
         };
         let text = format!("{} {lasting} {}", sign.headline, words::length(lasted));
+        if older {
+            let text = format!(
+                "when {} began: no reading from before this is kept one by one",
+                sign.cause.as_str()
+            );
+            finding.missing.push(Evidence::at(text, "rule", sign.since));
+        }
         finding.timeline.push(Evidence::at(
             format!("{} {begins}", sign.cause.as_str()),
             "rule",
@@ -356,10 +381,31 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         throttle::no_throttle(gpu, &mut finding.contradicting);
     }
     context(gpu, &mut finding.facts);
+    let ignored = heat::ignored_margin(gpu, seen.thresholds.margin.get());
+    if ignored.is_some() {
+        finding.missing.push(no_limit());
+    }
+    finding.facts.extend(ignored);
     finding
         .timeline
         .sort_by(|a, b| (a.at, &a.text).cmp(&(b.at, &b.text)));
     finding
+}
+
+/// What all that holds is consistent with: the worst condition's, and heat and throttling together.
+fn explanation(signs: &[Sign]) -> &'static str {
+    let has = |cause| signs.iter().any(|sign| sign.cause == cause);
+    let hot = has(Cause::CoreTemperature) || has(Cause::MemoryTemperature);
+    if hot && has(Cause::ThermalThrottle) {
+        return "heat that holds the clocks down";
+    }
+    match signs[0].cause {
+        Cause::CoreTemperature | Cause::MemoryTemperature => "cooling that falls short of the load",
+        Cause::ThermalThrottle => "clocks held down by heat that no exported temperature shows",
+        Cause::PowerBrake => "clocks held down by a supply at its limit",
+        _ if signs[0].severity == Severity::Info => "an allocator that keeps what it has",
+        _ => "a workload short of memory",
+    }
 }
 
 /// Facts that help to read the rest.
@@ -396,12 +442,16 @@ fn missing(gpu: &Gpu) -> Vec<Evidence> {
         ));
     }
     if !has(&[Signal::SlowdownTemperature, Signal::TemperatureMargin]) {
-        missing.push(Evidence::of(
-            "the board's own temperature limit is not exported: add DCGM_FI_DEV_SLOWDOWN_TEMP",
-            "dcgm-exporter",
-        ));
+        missing.push(no_limit());
     }
     missing
+}
+
+fn no_limit() -> Evidence {
+    Evidence::of(
+        "the board's own temperature limit is not exported: add DCGM_FI_DEV_SLOWDOWN_TEMP",
+        "dcgm-exporter",
+    )
 }
 
 fn checklist(gpu: &Gpu, signs: &[Sign], kubernetes: bool) -> Vec<Step> {

@@ -20,7 +20,7 @@ pub enum Fault {
     /// PCIe replays, as a rate a minute.
     PcieReplays(f64),
     /// The die loses contact with its cold plate: under load it settles at this temperature
-    /// in °C, though its clocks fall. The memory keeps its own path.
+    /// in °C, though its clocks fall, and the memory on its package follows some degrees below.
     Hot(f64),
     /// The external power brake is pulled.
     PowerBrake,

@@ -38,6 +38,7 @@ pub use signal::{
 pub use slots::Slots;
 pub use source::{
     ErrorKind, SourceError, SourceId, SourceState, SourceStatus, TargetState, TargetStatus,
+    Unlabelled,
 };
 pub use termination::{Termination, TerminationKind};
 pub use track::{Edge, Filed, Growth, Manner, NodeTrack, Point, Track, increase};

@@ -193,12 +193,42 @@ pub struct TargetStatus {
     /// Samples of the last good body.
     #[serde(default)]
     pub samples: u64,
+    /// Samples of known metrics in it that name no GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlabelled: Option<Unlabelled>,
     /// Seconds that the last attempt took.
     #[serde(default)]
     pub duration_seconds: f64,
     /// Things worth knowing that are not errors (two targets name one GPU …), for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Samples of known metrics whose labels name no GPU: consistent with a recording rule or a relay
+/// that aggregated the labels away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unlabelled {
+    /// How many.
+    pub samples: u64,
+    /// The name of one such metric.
+    pub example: Arc<str>,
+}
+
+impl fmt::Display for Unlabelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, example) = (self.samples, &self.example);
+        let (samples, carry) = if count == 1 {
+            ("sample", "carries")
+        } else {
+            ("samples", "carry")
+        };
+        write!(
+            f,
+            "{count} {samples} of known metrics {carry} no GPU label (e.g. {example}): labels may \
+             have been aggregated away"
+        )
+    }
 }
 
 /// How a source as a whole is doing.

@@ -32,7 +32,9 @@ pub use url::SourceUrl;
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, TRANSFER_ENCODING,
+};
 use reqwest::{Method, Request, Response, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
@@ -45,9 +47,10 @@ use guard::Guard;
 
 /// Bodies up to this size are read without asking; larger ones take turns.
 const SMALL_BODY_BYTES: usize = 1 << 20;
-/// Bodies above [`SMALL_BODY_BYTES`] that one client holds at a time. It bounds what thousands of
-/// hostile targets can make us keep; a node of GPUs answers with 50 to 500 KiB.
-const LARGE_BODIES: usize = 16;
+/// Turns of bodies above [`SMALL_BODY_BYTES`]: how many all clients of the process, one a cluster,
+/// hold at a time. It bounds what thousands of hostile targets can make us keep; a node of GPUs
+/// answers with 50 to 500 KiB.
+static LARGE_BODIES: Semaphore = Semaphore::const_new(16);
 /// Room that a large body gets at once, whatever its limit. Pages that are not written cost
 /// nothing. Beyond 32 MiB glibc's allocator maps memory for each request and gives it back
 /// afterwards; below, it would keep tens of MiB for each thread that ever read a large body.
@@ -70,13 +73,17 @@ pub struct Answer {
     /// Why the body is not whole, if it is not: the connection ended or the deadline passed inside
     /// it. What had arrived is in `body`.
     pub cut: Option<SourceError>,
+    /// Whether the response itself said where its body ends, by a length or by chunks. Where it
+    /// did not, the end of the connection is the only end, and a cut looks like it. A packed body
+    /// with a length counts as one that did not: unpacking takes the length away.
+    pub framed: bool,
 }
 
 impl Answer {
-    /// Whether the body's last byte is really its last.
+    /// Whether the body's last byte is known to be really its last.
     #[must_use]
     pub fn complete(&self) -> bool {
-        self.cut.is_none()
+        self.cut.is_none() && self.framed
     }
 }
 
@@ -87,7 +94,6 @@ pub struct ReadOnlyClient {
     credentials: Credentials,
     deadline: Duration,
     body_limit: usize,
-    large_bodies: Semaphore,
 }
 
 impl ReadOnlyClient {
@@ -109,7 +115,6 @@ impl ReadOnlyClient {
             credentials: Credentials::new(config),
             deadline: config.timeout.unsigned(),
             body_limit: usize::try_from(config.body_limit_bytes).unwrap_or(usize::MAX),
-            large_bodies: Semaphore::new(LARGE_BODIES),
         })
     }
 
@@ -132,6 +137,9 @@ impl ReadOnlyClient {
         let stopwatch = Stopwatch::start();
         let mut response = self.send(Method::GET, &attempt, accept).await?;
         let content_type = text_header(&response, CONTENT_TYPE);
+        let framed = [CONTENT_LENGTH, TRANSFER_ENCODING]
+            .iter()
+            .any(|name| response.headers().contains_key(name));
         let mut body = Body::default();
         let left = self.deadline.saturating_sub(stopwatch.elapsed());
         let read = timeout(left, self.read(&mut response, &mut body, &attempt)).await;
@@ -145,6 +153,7 @@ impl ReadOnlyClient {
             content_type,
             body: body.bytes,
             cut,
+            framed,
         })
     }
 
@@ -215,10 +224,10 @@ impl ReadOnlyClient {
     }
 
     /// Reads the body up to the limit on its decoded size. What arrived stays in `body`.
-    async fn read<'a>(
-        &'a self,
+    async fn read(
+        &self,
         response: &mut Response,
-        body: &mut Body<'a>,
+        body: &mut Body,
         attempt: &Attempt<'_>,
     ) -> Result<(), SourceError> {
         let announced = response.content_length().unwrap_or(0);
@@ -236,7 +245,7 @@ impl ReadOnlyClient {
                 return Err(attempt.too_large(self.body_limit));
             }
             if size > SMALL_BODY_BYTES && body.turn.is_none() {
-                body.turn = self.large_bodies.acquire().await.ok();
+                body.turn = LARGE_BODIES.acquire().await.ok();
             }
             if size > body.bytes.capacity() {
                 let capacity = if size > SMALL_BODY_BYTES {
@@ -253,10 +262,10 @@ impl ReadOnlyClient {
 
 /// A body while it is read.
 #[derive(Default)]
-struct Body<'a> {
+struct Body {
     bytes: Vec<u8>,
     /// The turn that a large body takes.
-    turn: Option<SemaphorePermit<'a>>,
+    turn: Option<SemaphorePermit<'static>>,
 }
 
 fn text_header(response: &Response, name: HeaderName) -> Option<String> {

@@ -119,10 +119,14 @@ fn faults_of_bodies() -> Vec<Fault> {
     let html = Answer::new(200, "Content-Type: text/html\r\n", html);
     let binary = Answer::new(200, "", "\u{0}\u{1}\u{2}\n\u{fffd}\n");
     let bomb = Answer::new(200, GZIP, gzip(&vec![b'\n'; 64 << 20]));
+    let short = Manner::Raw(raw("", "<html><body>Sign in</body></html>"));
+    let word = Manner::Raw(raw("", "OK"));
     let announced = Manner::Hang(raw("Content-Length: 1073741824\r\n", ""));
     vec![
         fault("a page", Manner::Answer(html), NotMetrics),
         fault("binary data", Manner::Answer(binary), NotMetrics),
+        fault("a page that ends with its connection", short, NotMetrics),
+        fault("a word that ends with its connection", word, NotMetrics),
         fault("a gzip bomb", Manner::Answer(bomb), TooLarge),
         fault("too long by its header", announced, TooLarge),
         fault("floods", Manner::Flood(raw("", "")), TooLarge),

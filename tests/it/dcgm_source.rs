@@ -92,6 +92,42 @@ pub(crate) fn raw(head: &str, body: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn the_last_line_counts_only_where_its_end_is_known() {
+    let part = |uuid: &str| {
+        let whole = line(uuid);
+        format!("{whole}DCGM_FI_DEV_POWER_USAGE{{UUID=\"{uuid}\"}} 30")
+    };
+    let length = Manner::Answer(Answer::new(200, PLAIN, part("GPU-length")));
+    let text = part("GPU-chunks");
+    let chunks = format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len());
+    let chunks = Manner::Raw(raw("Transfer-Encoding: chunked\r\n", &chunks));
+    let open = Manner::Raw(raw(PLAIN, &part("GPU-open")));
+    let old = Manner::Raw(format!("HTTP/1.0 200 OK\r\n\r\n{}", part("GPU-old")).into_bytes());
+    let ended = Manner::Raw(raw(PLAIN, &(part("GPU-ended") + "\n")));
+    let mut exporters = Vec::new();
+    for manner in [length, chunks, open, old, ended] {
+        exporters.push(FakeExporter::start(manner).await);
+    }
+    let urls: Vec<_> = exporters.iter().map(FakeExporter::url).collect();
+    let source = start(&config(&urls), 10_000);
+    let (seen, status) = until(&source, SourceStatus::is_tried).await;
+    for (uuid, url, readings, notes) in [
+        ("GPU-length", &urls[0], 2, 0),
+        ("GPU-chunks", &urls[1], 2, 0),
+        ("GPU-open", &urls[2], 1, 1),
+        ("GPU-old", &urls[3], 1, 1),
+        ("GPU-ended", &urls[4], 2, 0),
+    ] {
+        let target = target(&status, url);
+        assert_eq!(target.state, TargetState::Up, "{uuid}: {:?}", target.error);
+        assert_eq!(target.notes.len(), notes, "{uuid}: {:?}", target.notes);
+        let gpu = seen.iter().find(|gpu| gpu.uuid.as_str() == uuid);
+        assert_eq!(gpu.expect(uuid).readings.len(), readings, "{uuid}");
+    }
+    assert_eq!(status.rejected["truncated"], 2);
+}
+
+#[tokio::test]
 async fn a_lenient_body_is_read_whatever_its_type() {
     let messy = [
         "# HELP DCGM_FI_DEV_GPU_TEMP °C\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n",

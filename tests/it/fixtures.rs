@@ -346,10 +346,11 @@ fn scenario_3_has_a_hot_board_and_healthy_others() {
     );
     assert_eq!(fixture.last(HOT, Signal::CoreTemperature), 91.0);
     assert_eq!(fixture.last(HOT, Signal::SlowdownTemperature), 89.0);
+    // The memory on the hot package follows it, below its own warning.
     assert!(
         recent(Signal::MemoryTemperature)
             .iter()
-            .all(|celsius| *celsius < 80.0)
+            .all(|celsius| (70.0..80.0).contains(celsius))
     );
     let clocks = fixture.points(HOT, Signal::SmClock);
     assert!(fixture.last(HOT, Signal::SmClock) < 0.8 * clocks[0].1);

@@ -68,6 +68,7 @@ pub(crate) fn target(node: &str, state: TargetState) -> TargetStatus {
         empty_since: None,
         rolling_out: false,
         samples: 40,
+        unlabelled: None,
         duration_seconds: 0.01,
         notes: Vec::new(),
     }

@@ -132,6 +132,13 @@ impl<'a> Scene<'a> {
         planned_work(node, self.snapshot.now, young)
     }
 
+    /// Whether planned work on a node explains what began then, for the present.
+    pub(super) fn explained(&self, node: &NodeName, since: Timestamp) -> bool {
+        let planned = |node| self.planned_work(node).is_some();
+        self.node(node).is_some_and(planned)
+            && self.age(since) < self.snapshot.limits.planned_work.get()
+    }
+
     pub(super) fn key(subject: Subject, cause: Cause) -> Key {
         Key {
             rule: RuleId::Fresh,

@@ -27,7 +27,19 @@ pub(super) fn gone(scene: &Scene<'_>, since: Timestamp) -> Finding {
         },
         since,
     );
-    finding.severity = Severity::Critical;
+    let explained = |target: &TargetStatus| {
+        let node = target.node.as_ref();
+        node.is_some_and(|node| scene.explained(node, since))
+    };
+    finding.severity = if count > 0 && scene.targets.iter().all(|(target, _)| explained(target)) {
+        finding.contradicting.push(Evidence::of(
+            "work is planned on the node of every target",
+            "kubernetes",
+        ));
+        Severity::Info
+    } else {
+        Severity::Critical
+    };
     if let Some(error) = scene.dcgm.and_then(|status| status.error.as_ref()) {
         finding
             .supporting
@@ -89,8 +101,9 @@ pub(super) fn unreachable(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
         ),
         since,
     );
-    if scene.targets.len() == 1 {
-        finding.severity = finding.severity.max(Severity::Critical);
+    let explained = |node| scene.explained(node, since);
+    if scene.targets.len() == 1 && !target.node.as_ref().is_some_and(explained) {
+        finding.severity = Severity::Critical;
     }
     finding.facts = facts(scene, target);
     match &target.error {
@@ -153,12 +166,13 @@ pub(super) fn empty(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
         since,
     );
     finding.facts = facts(scene, target);
-    finding.supporting.push(match target.samples {
-        0 => Evidence::of(
+    finding.supporting.push(match (&target.unlabelled, target.samples) {
+        (Some(unlabelled), _) => Evidence::of(unlabelled.to_string(), "scrape"),
+        (None, 0) => Evidence::of(
             "consistent with a host engine that started before the driver (the page stays empty until the exporter restarts), or with DCGM having stopped after a fatal XID",
             "dcgm-exporter",
         ),
-        samples => Evidence::of(
+        (None, samples) => Evidence::of(
             format!(
                 "the page has samples ({samples}), none with the UUID of a GPU: consistent with an exporter of CPUs or switches only, with another program's page, or with labels that were aggregated away on the way"
             ),
@@ -179,6 +193,11 @@ pub(super) fn empty(scene: &Scene<'_>, target: &TargetStatus) -> Finding {
         finding.contradicting.push(Evidence::of(
             "the API tells of no GPU on this node: an exporter there has nothing to name (with DRA the API tells of none either, and exporters before 4.4.2-4.7.0 hide free GPUs)",
             "capacity",
+        ));
+    }
+    if target.unlabelled.is_some() {
+        finding.checklist.push(steps::look(
+            "Compare the page with the exporter's own: a recording rule, a federation or a relay in between that sums over GPUs drops their labels. Point the target at dcgm-exporter itself.",
         ));
     }
     times(target, &mut finding);

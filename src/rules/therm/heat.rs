@@ -3,10 +3,17 @@
 use super::{Seen, Sign, words};
 use crate::finding::{Cause, Evidence, Fact, Severity};
 use crate::rules::product::{self, MemoryLimit};
-use crate::snapshot::{Gpu, Signal};
+use crate::snapshot::{Gpu, Signal, Track};
 
 /// Core and memory of one board under load differ by 10 to 20 °C; twice that is odd.
 const MUCH_COOLER: f64 = 40.0;
+
+/// No data-centre board slows down within this distance above its temperature where the product's
+/// slowdown temperature is known, nor at all below this temperature where it is not.
+const FAR_BELOW: f64 = 25.0;
+const COOL: f64 = 60.0;
+/// A margin that stays the same while the core moves by this much does not measure it.
+const MOVED: f64 = 5.0;
 
 /// Where a temperature warns and where it is critical, and how that is known.
 struct Limit {
@@ -106,7 +113,7 @@ fn core_limit(seen: &Seen<'_>) -> Option<Limit> {
             source: Signal::SlowdownTemperature.spec().name.to_owned(),
         });
     }
-    if gpu.live(Signal::TemperatureMargin).is_some() {
+    if gpu.live(Signal::TemperatureMargin).is_some() && disbelieved(gpu, margin).is_none() {
         return None;
     }
     let slowdown = product_of(gpu)?.core_slowdown_celsius?;
@@ -118,7 +125,50 @@ fn core_limit(seen: &Seen<'_>) -> Option<Limit> {
     })
 }
 
-/// The board's own distance to its limit. False where it is not exported.
+/// Why a margin that would warn is not believed: it is blank or wrong on some boards.
+fn disbelieved(gpu: &Gpu, warning: f64) -> Option<String> {
+    let margin = gpu.live(Signal::TemperatureMargin)?;
+    let core = gpu.live(Signal::CoreTemperature)?;
+    let slowdown = product_of(gpu).and_then(|product| product.core_slowdown_celsius);
+    let cool = slowdown.map_or(COOL, |fact| f64::from(fact.value) - FAR_BELOW);
+    if margin.value <= warning && core.value < cool {
+        return Some(format!(
+            "the core is at {}, far below any limit",
+            words::quantity(core.value, "°C")
+        ));
+    }
+    let (least, most) = range(gpu.board.track(Signal::TemperatureMargin)?);
+    let (coolest, hottest) = range(gpu.board.track(Signal::CoreTemperature)?);
+    (least >= most && hottest - coolest >= MOVED).then(|| {
+        format!(
+            "it did not move while the core went from {} to {}",
+            words::quantity(coolest, "°C"),
+            words::quantity(hottest, "°C")
+        )
+    })
+}
+
+fn range(track: &Track) -> (f64, f64) {
+    track.points().fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), point| (least.min(point.value), most.max(point.value)),
+    )
+}
+
+/// A margin that the verdict did not believe, as a fact. Where the board's own slowdown
+/// temperature is exported the margin is not asked.
+pub(super) fn ignored_margin(gpu: &Gpu, warning: f64) -> Option<Fact> {
+    if gpu.board.track(Signal::SlowdownTemperature).is_some() {
+        return None;
+    }
+    let point = gpu.live(Signal::TemperatureMargin)?;
+    let why = disbelieved(gpu, warning)?;
+    let mut fact = words::fact(Signal::TemperatureMargin, point);
+    fact.value = format!("{} (not believed: {why})", fact.value);
+    Some(fact)
+}
+
+/// The board's own distance to its limit. False where it is not exported, or not believed.
 fn margin(seen: &mut Seen<'_>) -> bool {
     let gpu = seen.gpu;
     let Some(point) = gpu.live(Signal::TemperatureMargin) else {
@@ -128,6 +178,9 @@ fn margin(seen: &mut Seen<'_>) -> bool {
         return false;
     };
     let warning = seen.thresholds.margin.get();
+    if disbelieved(gpu, warning).is_some() {
+        return false;
+    }
     let Some(since) = seen.held(track, |value| value <= warning) else {
         return true;
     };

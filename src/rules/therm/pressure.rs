@@ -8,6 +8,9 @@ use crate::snapshot::{ClusterSnapshot, Entity, Gpu, Instance, Point, Signal, Ter
 
 /// XID of a GPU memory page fault.
 const PAGE_FAULT: u16 = 31;
+/// Values are whole MiB, and are not read in one moment: more than this above the total is not
+/// a full framebuffer but values that do not fit.
+const ROUNDING: f64 = 0.01;
 
 /// The board's framebuffer, or that of its fullest instance.
 pub(super) fn framebuffer(seen: &mut Seen<'_>, snapshot: &ClusterSnapshot) {
@@ -58,12 +61,17 @@ fn full(seen: &mut Seen<'_>, entity: &Entity) -> Option<(f64, Timestamp, Point)>
         None => used.value + live(Signal::FramebufferFree)?.value + reserved,
     };
     if total <= 0.0 {
+        seen.unfit |= used.value > 0.0;
+        return None;
+    }
+    if used.value > total * (1.0 + ROUNDING) {
+        seen.unfit = true;
         return None;
     }
     let threshold = seen.thresholds.framebuffer.get();
     let beyond = |value: f64| value / total >= threshold;
     let since = seen.held(entity.track(Signal::FramebufferUsed)?, beyond)?;
-    Some((used.value / total, since, used))
+    Some(((used.value / total).min(1.0), since, used))
 }
 
 /// What makes a full framebuffer more than a habit of allocators.

@@ -92,6 +92,54 @@ fn the_margin_counts_where_no_slowdown_temperature_is_exported() {
 }
 
 #[test]
+fn a_margin_that_cannot_be_true_is_not_believed() {
+    const H100: &str = "NVIDIA H100 80GB HBM3";
+    let critical = Some(Severity::Critical);
+    for (model, celsius, margin, expected) in [
+        (H100, 35.0, 0.0, None),
+        (H100, 63.0, 0.0, None),
+        (H100, 64.0, 0.0, critical),
+        ("Some Other Board", 35.0, 0.0, None),
+        ("Some Other Board", 59.0, -3.0, None),
+        ("Some Other Board", 60.0, 0.0, critical),
+        // A margin that moves or fits is the board's own word.
+        ("Some Other Board", 88.0, 30.0, None),
+    ] {
+        let verdict = board(|board| {
+            board.identity.model = Some(model.into());
+            board.steady(Signal::CoreTemperature, -300, celsius).steady(
+                Signal::TemperatureMargin,
+                -300,
+                margin,
+            );
+        });
+        match expected {
+            None => assert_eq!(verdict, Verdict::Clear, "{model} {celsius} {margin}"),
+            Some(severity) => assert_eq!(fires(&verdict).severity, severity, "{celsius}"),
+        }
+    }
+}
+
+#[test]
+fn a_margin_that_stands_still_while_the_core_moves_is_not_believed() {
+    let verdict = |from: f64, to: f64| {
+        board(|board| {
+            board
+                .steady(Signal::TemperatureMargin, -300, 0.0)
+                .steady(Signal::CoreTemperature, -300, from)
+                .steady(Signal::CoreTemperature, -150, to);
+        })
+    };
+    assert_eq!(fires(&verdict(70.0, 74.0)).severity, Severity::Critical);
+    assert_eq!(verdict(70.0, 75.0), Verdict::Clear);
+    let hot = verdict(70.0, 85.0);
+    let finding = fires(&hot);
+    assert_eq!(finding.severity, Severity::Warning, "by the product table");
+    let told = |fact: &Fact| fact.value.contains("not believed: it did not move");
+    assert!(finding.facts.iter().any(told), "{:?}", finding.facts);
+}
+
+#[test]
 fn heat_must_last_over_two_collections() {
     let hot = |from: i64| {
         board(|board| {
@@ -206,6 +254,18 @@ fn heat_and_throttling_make_one_strong_finding() {
         "{}",
         finding.summary
     );
+    let slow_only = board(|board| {
+        board.steady(Signal::ClockEventReasons, -300, 64.0);
+    });
+    let summary = &fires(&slow_only).summary;
+    assert!(
+        summary.contains("thermal slowdown is reported") && !summary.contains("holds"),
+        "{summary}"
+    );
+    for verdict in [&verdict, &slow_only] {
+        let summary = &fires(verdict).summary;
+        assert_eq!(summary.matches("consistent with").count(), 1, "{summary}");
+    }
     let hot_only = board(|board| {
         board.steady(Signal::CoreTemperature, -300, 91.0).steady(
             Signal::ClockEventReasons,
@@ -219,6 +279,26 @@ fn heat_and_throttling_make_one_strong_finding() {
         1,
         "the clocks are not held down"
     );
+}
+
+#[test]
+fn a_start_that_may_be_older_is_said_to_be() {
+    let told = |from: i64| {
+        let verdict = board(|board| {
+            board.steady(Signal::CoreTemperature, -600, 60.0).steady(
+                Signal::CoreTemperature,
+                from,
+                91.0,
+            );
+        });
+        let finding = fires(&verdict);
+        let unknown = |missing: &&Evidence| missing.text.starts_with("when core_temperature began");
+        let missing = finding.missing.iter().find(unknown).cloned();
+        assert!(missing.iter().all(|told| told.at == Some(finding.started)));
+        missing.is_some()
+    };
+    assert!(!told(-150));
+    assert!(told(-600), "as far back as readings go");
 }
 
 const GIB: f64 = 1_073_741_824.0;
@@ -239,6 +319,37 @@ fn framebuffer_pressure_is_info_until_something_failed() {
     assert_eq!(verdict(94.0, false), Verdict::Clear);
     assert_eq!(fires(&verdict(95.0, false)).severity, Severity::Info);
     assert_eq!(fires(&verdict(95.0, true)).severity, Severity::Warning);
+}
+
+#[test]
+fn a_framebuffer_that_is_more_than_full_is_not_known() {
+    let unknown = Verdict::Undecided(Reason::NotExported);
+    for (used, total, expected) in [
+        (80.0 * 1024.0, 80.0, Some(unknown.clone())),
+        (81.0, 80.0, Some(unknown.clone())),
+        (1.0, 0.0, Some(unknown)),
+        (80.5, 80.0, None),
+        (80.0, 80.0, None),
+        (40.0, 80.0, Some(Verdict::Clear)),
+    ] {
+        let verdict = board(|board| {
+            board.steady(Signal::FramebufferUsed, -300, used * GIB);
+            board.steady(Signal::FramebufferTotal, -300, total * GIB);
+        });
+        if let Some(expected) = expected {
+            assert_eq!(verdict, expected, "{used} of {total}");
+        } else {
+            let summary = &fires(&verdict).summary;
+            assert!(summary.contains("is 100 % full"), "{summary}");
+        }
+    }
+    // What else is wrong is told all the same.
+    let hot = board(|board| {
+        board.steady(Signal::CoreTemperature, -300, 91.0);
+        board.steady(Signal::FramebufferUsed, -300, 8000.0 * GIB);
+        board.steady(Signal::FramebufferTotal, -300, 80.0 * GIB);
+    });
+    assert_eq!(fires(&hot).cause, Cause::CoreTemperature);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(super) fn thermal(seen: &mut Seen<'_>) {
     sign(
         seen,
         Cause::ThermalThrottle,
-        "temperature holds the clocks down",
+        "thermal slowdown is reported",
         &found,
     );
 }
@@ -52,7 +52,7 @@ pub(super) fn power_brake(seen: &mut Seen<'_>) {
     sign(
         seen,
         Cause::PowerBrake,
-        "the external power brake holds the clocks down",
+        "the external power brake is reported",
         &found,
     );
 }

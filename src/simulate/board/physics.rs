@@ -13,6 +13,9 @@ pub(super) const INLET_CELSIUS: f64 = 26.0;
 const CORE_LAG_SECONDS: f64 = 25.0;
 const MEMORY_LAG_SECONDS: f64 = 60.0;
 
+/// A die without its cold plate heats the memory on its package, up to this many °C below itself.
+const MEMORY_BELOW_HOT_CORE: f64 = 13.0;
+
 /// Share of the clock that is lost for each °C above the limit for normal work, and the least
 /// that is left.
 const CLOCK_LOSS_PER_CELSIUS: f64 = 0.11;
@@ -172,10 +175,12 @@ impl Board {
             Fault::Hot(celsius) => Some(celsius),
             _ => None,
         });
-        let core = if work.utilization > 0.0 {
-            core.max(hot)
+        let hot = if work.utilization > 0.0 { hot } else { 0.0 };
+        let core = core.max(hot);
+        let memory = if hot > 0.0 && self.product.memory_celsius_per_watt.is_some() {
+            memory.max(self.state.core_celsius.min(hot) - MEMORY_BELOW_HOT_CORE)
         } else {
-            core
+            memory
         };
         (core + 0.4 * noise.heat, memory + 0.4 * noise.heat)
     }

@@ -148,6 +148,7 @@ impl Fleet {
                 empty_since: None,
                 rolling_out: false,
                 samples: samples.get(&number).copied().unwrap_or_default(),
+                unlabelled: None,
                 duration_seconds: 0.012,
                 notes: Vec::new(),
             }

@@ -10,7 +10,7 @@ use super::dialect::{Dialect, Family};
 use super::identity::Origin;
 use super::rejected::Counts;
 use super::table::{SeriesId, Table};
-use crate::snapshot::{GpuObservation, GpuUuid, NodeName};
+use crate::snapshot::{GpuObservation, GpuUuid, NodeName, Unlabelled};
 use crate::source::exposition::{Format, Limits, Rejection, Scanned, Scanner, Visitor};
 
 /// Reads the bodies of one target. It remembers names and labels between them, and nothing of
@@ -79,6 +79,8 @@ pub struct Decoded {
     pub node: Option<NodeName>,
     /// Samples, of unknown metrics too.
     pub samples: u64,
+    /// Samples of known metrics that name no GPU.
+    pub unlabelled: Option<Unlabelled>,
     /// Lines and values that were not taken.
     pub rejected: Counts,
     /// False for what is not exposition text: an HTML page, binary data. An empty body and one of
@@ -120,6 +122,7 @@ impl Decoder {
             node: common_node(&observations),
             observations,
             samples: scanned.samples,
+            unlabelled: self.table.unlabelled(),
             rejected,
             is_metrics: is_metrics(body, &scanned, self.table.understood),
             notes: self.notes(&scanned, format == Format::OpenMetrics && body.complete),
@@ -150,6 +153,7 @@ impl Decoder {
                 line.excerpt
             ));
         }
+        notes.extend(self.table.unlabelled().map(|some| some.to_string()));
         if self.table.implausible_times > 0 {
             notes.push(format!(
                 "{} samples carry a time more than a minute ahead or a year back; the time of the \
@@ -164,15 +168,30 @@ impl Decoder {
 /// Whether a body is exposition text at all, as opposed to a page or a file that was found in its
 /// place. Where a known metric was read, it is.
 fn is_metrics(body: Body<'_>, scanned: &Scanned, understood: u64) -> bool {
-    let unreadable = scanned.rejected.total() - scanned.rejected.get(Rejection::Truncated);
-    if understood > 0 || unreadable == 0 {
+    let cut = scanned.rejected.get(Rejection::Truncated);
+    let unreadable = scanned.rejected.total() - cut;
+    if understood > 0 {
+        return true;
+    }
+    if unreadable == 0 && (cut == 0 || scanned.samples > 0) {
         return true;
     }
     let has_header = |header: &[u8]| {
         memmem::find_iter(body.bytes, header).any(|at| at == 0 || body.bytes[at - 1] == b'\n')
     };
     let is_page = body.bytes.trim_ascii_start().starts_with(b"<");
-    !is_page && (has_header(b"# TYPE ") || has_header(b"# HELP ") || unreadable < scanned.samples)
+    // A line that was cut and stands alone: as much as is there must look like one.
+    let begins = || {
+        let line = body.bytes.rsplit(|byte| *byte == b'\n').next();
+        let line = line.unwrap_or_default();
+        line.first().is_some_and(u8::is_ascii_alphabetic) && line.contains(&b'{')
+    };
+    let readable = if unreadable == 0 {
+        begins()
+    } else {
+        unreadable < scanned.samples
+    };
+    !is_page && (has_header(b"# TYPE ") || has_header(b"# HELP ") || readable)
 }
 
 fn common_node(observations: &[GpuObservation]) -> Option<NodeName> {

@@ -72,6 +72,15 @@ impl Dialect {
         })
     }
 
+    /// An understood name; an operator's own in upper case.
+    pub(super) fn name(&self, family: Family) -> &str {
+        let own = || self.own.iter().find(|(_, rank)| **rank == family.rank);
+        match self.row(family) {
+            Some(row) if !row.name.is_empty() => row.name,
+            _ => own().map_or("", |(name, _)| name),
+        }
+    }
+
     /// The row of an understood name.
     pub(super) fn row(&self, family: Family) -> Option<&DcgmName> {
         self.rows.get(usize::from(family.rank))

@@ -14,6 +14,7 @@ use super::picks::{Pick, ToldBy, fill, is_plausible, settle};
 use super::rejected::{self, Counts};
 use crate::snapshot::{
     BoardIdentity, GpuObservation, GpuUuid, Holder, InstanceId, PodRef, Rejected, Scope, SeriesKey,
+    Unlabelled,
 };
 use crate::source::exposition::{Labels, Sample, Visitor};
 
@@ -97,6 +98,9 @@ pub(super) struct Table {
     /// Samples of understood names, and those whose own time was not believed.
     pub(super) understood: u64,
     pub(super) implausible_times: u64,
+    /// Samples of understood names on series that name no GPU, and the first such name in the
+    /// order of ranks.
+    unlabelled: Option<(u64, Family)>,
     pub(super) rejected: Counts,
 }
 
@@ -118,6 +122,7 @@ impl Table {
             scraped_at: 0,
             understood: 0,
             implausible_times: 0,
+            unlabelled: None,
             rejected: Counts::default(),
         }
     }
@@ -134,6 +139,7 @@ impl Table {
         self.picks.clear();
         self.understood = 0;
         self.implausible_times = 0;
+        self.unlabelled = None;
         self.rejected = Counts::default();
         self.body = self.body.checked_add(1).unwrap_or_else(|| {
             self.forget();
@@ -195,6 +201,13 @@ impl Table {
         let mut boards: Vec<_> = named.map(|board| board.uuid.clone()).collect();
         boards.sort();
         boards
+    }
+
+    /// The samples of understood names that name no GPU.
+    pub(super) fn unlabelled(&self) -> Option<Unlabelled> {
+        let (samples, family) = self.unlabelled?;
+        let example = self.dialect.name(family).into();
+        Some(Unlabelled { samples, example })
     }
 
     /// Whether a limit was met: what has churned away must then not keep out what is there.
@@ -396,7 +409,12 @@ impl Visitor for Table {
             }
             // Metrics that we do not know need no GPU.
             SeriesId::NoGpu if sample.family == Family::UNKNOWN => Ok(()),
-            SeriesId::NoGpu => Err(rejected::NO_GPU),
+            SeriesId::NoGpu => {
+                let (count, least) = self.unlabelled.unwrap_or((0, sample.family));
+                let least = std::cmp::min_by_key(least, sample.family, |family| family.rank());
+                self.unlabelled = Some((count + 1, least));
+                Err(rejected::NO_GPU)
+            }
             SeriesId::TooManyGpus => Err(rejected::TOO_MANY_GPUS),
             SeriesId::TooManySeries => Err(rejected::TOO_MANY_SERIES),
         };

@@ -128,7 +128,8 @@ async fn without_blocking<T>(
 }
 
 /// Decodes what came. Of a body that ended too early the whole lines count, and the attempt
-/// failed all the same.
+/// failed all the same. A body that ends with its connection does not fail, but its last line
+/// counts only if a line feed ends it.
 fn read(
     answer: &Answer,
     decoder: &mut Decoder,
@@ -142,7 +143,7 @@ fn read(
         complete: answer.complete(),
         at,
     };
-    let read = decoder.decode(body, origin);
+    let mut read = decoder.decode(body, origin);
     if answer.cut.is_none() && !read.is_metrics {
         let kind = ErrorKind::NotMetrics;
         let typed = answer.content_type.as_deref().unwrap_or("none");
@@ -153,6 +154,14 @@ fn read(
             answer.body.len()
         );
         return (None, Some(SourceError { kind, message }));
+    }
+    let unended = answer.body.last().is_some_and(|byte| *byte != b'\n');
+    if answer.cut.is_none() && !answer.framed && unended {
+        read.notes.push(
+            "the last line was left out: no line feed ends it, and the response names no length, \
+             so it may have been cut"
+                .to_owned(),
+        );
     }
     (Some(read), answer.cut.clone())
 }

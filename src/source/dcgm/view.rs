@@ -122,6 +122,7 @@ impl View {
                 boards = read.boards;
                 status.gpus = boards.len() as u32;
                 status.samples = read.samples;
+                status.unlabelled = read.unlabelled;
                 let configured = row.endpoint.node.as_ref().map(|(node, _)| node.clone());
                 status.node = configured.or(read.node).or(status.node.take());
                 let empty_since = *status.empty_since.get_or_insert(scrape.at);
@@ -231,6 +232,7 @@ fn untried(url: &Arc<str>, since: Timestamp) -> TargetStatus {
         empty_since: None,
         rolling_out: false,
         samples: 0,
+        unlabelled: None,
         duration_seconds: 0.0,
         notes: Vec::new(),
     }

@@ -163,3 +163,34 @@ fn settings_that_cannot_work_are_refused() {
         assert!(error.contains(why), "{bad}: {error}");
     }
 }
+
+#[tokio::test]
+async fn large_bodies_take_turns_in_the_whole_process() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        let length = SMALL_BODY_BYTES + 1;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        let answer = [head.into_bytes(), vec![b'\n'; length]].concat();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 1024]).await;
+                let _ = stream.write_all(&answer).await;
+            });
+        }
+    });
+    let url: SourceUrl = format!("http://{address}/metrics").parse().expect("a URL");
+    let turns = LARGE_BODIES.acquire_many(16).await.expect("never closed");
+    let clients = [(); 2]
+        .map(|()| client(&HttpConfig::default()).with_deadline_at_most(Duration::from_millis(300)));
+    for client in &clients {
+        let waiting = client.get(&url, "*/*").await.expect("a part");
+        assert!(waiting.cut.is_some(), "it waits for a turn of another's");
+    }
+    drop(turns);
+    for client in &clients {
+        let read = client.get(&url, "*/*").await.expect("an answer");
+        assert!(read.complete());
+    }
+}

@@ -131,6 +131,29 @@ fn a_page_of_other_things_is_told_from_an_empty_one() {
 }
 
 #[test]
+fn labels_that_were_aggregated_away_are_told() {
+    let with = |target: &mut TargetStatus| {
+        empty(-300)(target);
+        target.samples = 3;
+        target.unlabelled = Some(crate::snapshot::Unlabelled {
+            samples: 3,
+            example: "DCGM_FI_DEV_XID_ERRORS".into(),
+        });
+    };
+    let snapshot = beside_a_healthy_node().target("n1", with).snapshot();
+    let judgements = judge(&snapshot);
+    let texts = only(&judgements).supporting.iter().map(|e| &*e.text);
+    let texts: Vec<_> = texts.collect();
+    assert_eq!(
+        texts,
+        [
+            "3 samples of known metrics carry no GPU label (e.g. DCGM_FI_DEV_XID_ERRORS): labels \
+             may have been aggregated away"
+        ]
+    );
+}
+
+#[test]
 fn empty_beside_no_gpu_is_contradicted() {
     let snapshot = beside_a_healthy_node()
         .with_kubernetes()
@@ -301,5 +324,30 @@ fn planned_work_is_info_for_an_hour() {
             .target("n1", down(quiet))
             .snapshot();
         assert_eq!(only(&judge(&snapshot)).severity, want, "{quiet}");
+    }
+}
+
+#[test]
+fn planned_work_is_info_where_it_takes_the_last_target_too() {
+    for (quiet, names, planned, want) in [
+        (-3599, &["n1"][..], &["n1"][..], Severity::Info),
+        (-3600, &["n1"], &["n1"], Severity::Critical),
+        (-300, &["n1"], &[], Severity::Critical),
+        (-300, &["n1", "n2"], &["n1", "n2"], Severity::Info),
+        (-300, &["n1", "n2"], &["n1"], Severity::Critical),
+        (-3600, &["n1", "n2"], &["n1", "n2"], Severity::Critical),
+    ] {
+        let mut cluster = Cluster::new().with_kubernetes();
+        for name in names {
+            cluster = cluster
+                .node(name, 8, &[], |n| n.unschedulable = planned.contains(name))
+                .target(name, down(quiet));
+        }
+        let judgements = judge(&cluster.snapshot());
+        assert_eq!(
+            only(&judgements).severity,
+            want,
+            "{quiet} {names:?} {planned:?}"
+        );
     }
 }

@@ -51,6 +51,22 @@ fn the_cut_end_of_an_incomplete_body_is_not_read() {
 }
 
 #[test]
+fn known_metrics_without_a_gpu_are_told_with_an_example() {
+    let gpu = "DCGM_FI_DEV_GPU_TEMP{A} 41\nnode_load1 3\n";
+    assert_eq!(decode(gpu).unlabelled, None);
+    let xid = "DCGM_FI_DEV_XID_ERRORS 0\n";
+    for (text, samples) in [(xid.to_owned(), 1), (gpu.to_owned() + xid + xid, 2)] {
+        let decoded = decode(&text);
+        let told = decoded.unlabelled.expect("told");
+        assert_eq!(
+            (told.samples, &*told.example),
+            (samples, "DCGM_FI_DEV_XID_ERRORS")
+        );
+        assert_eq!(decoded.notes, [told.to_string()]);
+    }
+}
+
+#[test]
 fn more_than_the_limits_is_dropped_and_counted_and_does_not_clog() {
     let limits = DecodeLimits {
         boards: 2,
