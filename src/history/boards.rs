@@ -85,11 +85,7 @@ impl Board {
                 ) == Filed::TooLate,
             );
         }
-        if !seen
-            .readings
-            .iter()
-            .any(|(key, _)| key.signal == Signal::Xid)
-        {
+        if seen.xid_absent {
             let absent = Point {
                 at: seen.at,
                 value: Track::ABSENT,

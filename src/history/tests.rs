@@ -76,8 +76,9 @@ fn observation() -> impl Strategy<Value = Observation> {
         prop::sample::select(vec!["GPU-1", "GPU-2"]),
         readings,
         pods,
+        prop::bool::ANY,
     )
-        .prop_map(|(second, uuid, readings, pods)| {
+        .prop_map(|(second, uuid, readings, pods, xid_absent)| {
             let readings = readings
                 .into_iter()
                 .map(|(key, value)| {
@@ -115,6 +116,7 @@ fn observation() -> impl Strategy<Value = Observation> {
                         uid: None,
                     })
                     .collect(),
+                xid_absent,
                 readings,
             })
         })
