@@ -50,7 +50,9 @@ impl Board {
 
     /// Files one observation; returns how many of its values came too late.
     pub(super) fn file(&mut self, seen: &GpuObservation, filing: &Filing<'_>) -> u64 {
-        if seen.at >= self.identity.0 {
+        // Of two words for one moment the target's name decides, so that the order cannot.
+        let (at, known) = &self.identity;
+        if (seen.at, &seen.identity.target) >= (*at, &known.target) {
             self.identity = (seen.at, seen.identity.clone());
         }
         let entity = match &seen.instance {

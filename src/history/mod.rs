@@ -20,7 +20,7 @@ use crate::snapshot::{
     Observation, Signal, SourceId, SourceStatus, Span, Termination,
 };
 use boards::Board;
-use filing::Filing;
+use filing::{Filing, teller};
 
 /// Boards that one cluster may have, so that invented UUIDs cannot fill the memory: eight times
 /// the 128,000 that GPU Lens is measured with.
@@ -85,7 +85,11 @@ impl History {
                     return;
                 }
                 let (needs, limits) = (&self.needs, &self.limits);
-                let filing = Filing { needs, limits };
+                let filing = Filing {
+                    needs,
+                    limits,
+                    teller: teller(gpu.identity.target.as_deref()),
+                };
                 let board = self
                     .boards
                     .entry(gpu.uuid.clone())

@@ -77,8 +77,9 @@ fn observation() -> impl Strategy<Value = Observation> {
         readings,
         pods,
         prop::bool::ANY,
+        prop::sample::select(vec![None, Some("http://a/"), Some("http://b/")]),
     )
-        .prop_map(|(second, uuid, readings, pods, xid_absent)| {
+        .prop_map(|(second, uuid, readings, pods, xid_absent, target)| {
             let readings = readings
                 .into_iter()
                 .map(|(key, value)| {
@@ -102,7 +103,7 @@ fn observation() -> impl Strategy<Value = Observation> {
                     pci: None,
                     model: None,
                     driver: None,
-                    target: None,
+                    target: target.map(Into::into),
                 }),
                 instance: None,
                 holders: pods
@@ -213,6 +214,121 @@ fn edges_of_the_sticky_code() {
             (&*edges, dated),
             "{points:?}"
         );
+    }
+}
+
+/// The edges of a board that several targets tell about, and since when its value is the present
+/// one: `(seconds, target, code)`.
+fn told(points: &[(i64, &str, f64)]) -> (Vec<Edge>, u64, Timestamp) {
+    let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
+        board.silent();
+        for (seconds, _, code) in points {
+            board.read(Signal::PowerUsage, &[(*seconds, 300.0)]);
+            if *code != Track::ABSENT {
+                board.read(Signal::Xid, &[(*seconds, *code)]);
+            }
+        }
+    });
+    let mut history = History::new(needs(), Limits::default());
+    for mut batch in cluster.batches() {
+        for observation in &mut batch.observations {
+            if let Observation::Gpu(seen) = observation {
+                let told = |(seconds, ..): &&(i64, &str, f64)| at(*seconds) == seen.at;
+                let (_, target, _) = points.iter().find(told).expect("told");
+                Arc::make_mut(&mut seen.identity).target = Some((*target).into());
+            }
+        }
+        history.absorb(&batch);
+    }
+    let snapshot = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    let track = gpu(&snapshot).board.track(Signal::Xid).expect("tracked");
+    (track.edges().to_vec(), track.dated_edges(), track.changed())
+}
+
+#[test]
+fn what_another_target_tells_is_at_first_sight() {
+    let edge = |code, seconds, after: Option<i64>| Edge {
+        code,
+        at: at(seconds),
+        after: after.map(at),
+    };
+    let absent = Track::ABSENT;
+    for (points, edges, changed) in [
+        // One with an old sticky code fails for a while, and another counts.
+        (
+            &[
+                (-90, "a", 79.0),
+                (-60, "b", 0.0),
+                (-45, "b", 0.0),
+                (-30, "a", 79.0),
+            ][..],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        // Its 0 is no reset, at once or after a body that had no XID yet.
+        (
+            &[(-90, "a", 79.0), (-60, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        (
+            &[(-90, "a", 79.0), (-60, "b", absent), (-45, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        // What happened before stays.
+        (
+            &[
+                (-90, "a", 0.0),
+                (-75, "a", 79.0),
+                (-60, "b", 0.0),
+                (-30, "a", 79.0),
+            ],
+            vec![edge(79, -75, Some(-90))],
+            -90,
+        ),
+        // An exporter with a new address: a code of unknown age.
+        (
+            &[(-90, "a", 0.0), (-60, "b", 79.0)],
+            vec![edge(79, -60, None)],
+            -90,
+        ),
+        // A reset that was seen, then another's code.
+        (
+            &[(-90, "a", 79.0), (-75, "a", 0.0), (-60, "b", 79.0)],
+            vec![edge(79, -90, None), edge(79, -60, None)],
+            -90,
+        ),
+        // From its second word on its changes count.
+        (
+            &[(-90, "a", 0.0), (-60, "b", 0.0), (-30, "b", 79.0)],
+            vec![edge(79, -30, Some(-60))],
+            -30,
+        ),
+        (
+            &[(-90, "a", 0.0), (-60, "b", absent), (-30, "b", 79.0)],
+            vec![edge(79, -30, Some(-60))],
+            -30,
+        ),
+        (
+            &[(-90, "a", 79.0), (-60, "b", 79.0), (-30, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -30,
+        ),
+        // Two old codes in turn are two, not one more each time.
+        (
+            &[
+                (-90, "a", 79.0),
+                (-60, "b", 48.0),
+                (-45, "a", 79.0),
+                (-30, "b", 48.0),
+            ],
+            vec![edge(79, -90, None), edge(48, -60, None)],
+            -90,
+        ),
+    ] {
+        let dated = edges.iter().filter(|edge| edge.is_dated()).count() as u64;
+        assert_eq!(told(points), (edges, dated, at(changed)), "{points:?}");
     }
 }
 
