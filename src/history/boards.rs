@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::filing::Filing;
 use crate::snapshot::{
@@ -15,6 +15,10 @@ use crate::snapshot::{
 const MAX_HOLDS: usize = 32;
 /// Series of one board or instance: 18 links and some XIDs of every parted signal.
 const MAX_SERIES: usize = 512;
+
+/// Collections or scrapes, whichever are rarer, in which its siblings were named and a board was
+/// not until it has vanished.
+const VANISHED_AFTER: i32 = 3;
 
 /// A board that telemetry has named.
 #[derive(Clone)]
@@ -191,14 +195,17 @@ pub(super) fn view(
     boards: &BTreeMap<GpuUuid, Board>,
     targets: &BTreeSet<&str>,
     now: Timestamp,
+    interval: SignedDuration,
     limits: &Limits,
 ) -> Vec<Gpu> {
+    // One body without a board, or a collection between two scrapes, proves nothing.
+    let vanished_after = limits.collection_interval.get().max(interval) * VANISHED_AFTER;
     let newest = Newest::new(boards, targets);
     let replaced = replacements(boards);
     boards
         .iter()
         .map(|(uuid, board)| {
-            let (liveness, live_at) = liveness(board, &newest, now, limits);
+            let (liveness, live_at) = liveness(board, &newest, now, vanished_after, limits);
             Gpu {
                 uuid: uuid.clone(),
                 identity: board.identity.1.clone(),
@@ -301,11 +308,12 @@ fn liveness(
     board: &Board,
     newest: &Newest<'_>,
     now: Timestamp,
+    vanished_after: SignedDuration,
     limits: &Limits,
 ) -> (Liveness, Timestamp) {
     let seen = board.last_seen();
     let newest = newest.beside(board).unwrap_or(seen);
-    if newest.duration_since(seen) > limits.collection_interval.get() {
+    if newest.duration_since(seen) > vanished_after {
         return (Liveness::Vanished { since: seen }, seen);
     }
     let moved = last_movement(board).unwrap_or(seen);

@@ -170,7 +170,7 @@ impl History {
             warm,
             inventory: self.inventory(),
             nodes: self.nodes.clone(),
-            gpus: boards::view(&self.boards, &self.targets(), now, &self.limits),
+            gpus: boards::view(&self.boards, &self.targets(), now, interval, &self.limits),
             terminations: self.terminations.values().cloned().collect(),
             sources: self.sources.values().cloned().collect(),
             limits: self.limits,

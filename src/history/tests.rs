@@ -449,13 +449,42 @@ fn liveness_is_decided_by_age_movement_and_siblings() {
         .gpu("GPU-1", "n1", |_| {})
         .gpu("GPU-2", "n1", |board| {
             board.silent().steady(Signal::PowerUsage, -600, 300.0);
-            board.silent().read(Signal::PowerUsage, &[(-75, 300.0)]);
+            board.silent().read(Signal::PowerUsage, &[(-121, 300.0)]);
         })
         .snapshot();
     assert_eq!(
         vanished.gpus[1].liveness,
-        Liveness::Vanished { since: at(-75) }
+        Liveness::Vanished { since: at(-121) }
     );
+}
+
+#[test]
+fn a_board_has_vanished_after_three_rounds_of_its_siblings() {
+    // The sibling was last named 30 s ago.
+    let seen = |age: i64, interval: i64| {
+        let cluster = Cluster::new()
+            .gpu("GPU-1", "n1", |_| {})
+            .gpu("GPU-2", "n1", |board| {
+                board.silent().read(Signal::PowerUsage, &[(age, 300.0)]);
+            });
+        let mut history = History::new(needs(), Limits::default());
+        for batch in cluster.batches() {
+            history.absorb(&batch);
+        }
+        let interval = SignedDuration::from_secs(interval);
+        history.view(&"c".into(), now(), interval, &[]).gpus[1].liveness
+    };
+    for (age, interval, want) in [
+        (-120, 15, Liveness::Live),
+        (-121, 15, Liveness::Vanished { since: at(-121) }),
+        // One or two rare scrapes without it: its readings are getting old.
+        (-90, 60, Liveness::Live),
+        (-180, 60, Liveness::Live),
+        (-200, 60, Liveness::Stale { since: at(-200) }),
+        (-211, 60, Liveness::Vanished { since: at(-211) }),
+    ] {
+        assert_eq!(seen(age, interval), want, "{age} {interval}");
+    }
 }
 
 #[test]
