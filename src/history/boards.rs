@@ -20,6 +20,9 @@ const MAX_SERIES: usize = 512;
 /// not until it has vanished.
 const VANISHED_AFTER: i32 = 3;
 
+/// MIG instances of one board that are remembered: nine times what a board can have at once.
+const MAX_INSTANCES: usize = 64;
+
 /// A board that telemetry has named.
 #[derive(Clone)]
 pub(super) struct Board {
@@ -58,6 +61,11 @@ impl Board {
         let (at, known) = &self.identity;
         if (seen.at, &seen.identity.target) >= (*at, &known.target) {
             self.identity = (seen.at, seen.identity.clone());
+        }
+        if let Some((id, _)) = &seen.instance
+            && !self.has_room(*id, seen.at, filing.limits)
+        {
+            return seen.readings.len().max(1) as u64;
         }
         let entity = match &seen.instance {
             None => &mut self.whole,
@@ -110,6 +118,35 @@ impl Board {
         }
         late
     }
+}
+
+impl Board {
+    /// Whether an instance is known or may become known; one that has ended makes room.
+    fn has_room(&mut self, id: InstanceId, at: Timestamp, limits: &Limits) -> bool {
+        if self.instances.len() >= MAX_INSTANCES && !self.instances.contains_key(&id) {
+            self.forget_instances(self.last_seen().max(at), limits);
+        }
+        self.instances.len() < MAX_INSTANCES || self.instances.contains_key(&id)
+    }
+
+    /// Forgets the instances that have ended, when the board was last named at a time.
+    fn forget_instances(&mut self, named: Timestamp, limits: &Limits) {
+        self.instances
+            .retain(|_, (_, entity)| !has_ended(entity, named, limits));
+    }
+
+    /// Forgets what is no more while the board goes on.
+    pub(super) fn forget(&mut self, limits: &Limits) {
+        self.forget_instances(self.last_seen(), limits);
+    }
+}
+
+/// Whether an instance is no more: MIG was switched off or divided anew. Its board was named, by
+/// itself or by other instances, for longer than readings stay fresh, and it was not.
+fn has_ended(instance: &Entity, named: Timestamp, limits: &Limits) -> bool {
+    instance
+        .last_seen
+        .is_none_or(|seen| named.duration_since(seen) > limits.stale_after.get())
 }
 
 fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) -> Filed {
@@ -205,6 +242,7 @@ pub(super) fn view(
     boards
         .iter()
         .map(|(uuid, board)| {
+            let named = board.last_seen();
             let (liveness, live_at) = liveness(board, &newest, now, vanished_after, limits);
             Gpu {
                 uuid: uuid.clone(),
@@ -215,6 +253,7 @@ pub(super) fn view(
                 instances: board
                     .instances
                     .iter()
+                    .filter(|(_, (_, entity))| !has_ended(entity, named, limits))
                     .map(|(id, (profile, entity))| Instance {
                         id: *id,
                         profile: profile.clone(),

@@ -141,6 +141,9 @@ impl History {
         let kept = self.limits.forget_after.get();
         self.boards
             .retain(|_, board| now.duration_since(board.last_seen()) <= kept);
+        for board in self.boards.values_mut() {
+            board.forget(&self.limits);
+        }
         self.nodes.retain(|_, node| {
             node.last_seen
                 .is_none_or(|seen| now.duration_since(seen) <= kept)

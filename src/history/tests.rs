@@ -621,3 +621,71 @@ fn a_clock_that_is_set_changes_no_distance() {
         });
     }
 }
+
+/// The ids of a board's instances, as viewed and as remembered: every 30 s the layout of that time.
+fn instances(layouts: &[(std::ops::Range<i64>, &[u32])]) -> (Vec<u32>, usize) {
+    let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
+        for (times, ids) in layouts {
+            for seconds in times.clone().step_by(30) {
+                for id in *ids {
+                    board.instance(*id, Signal::GraphicsEngineActive, &[(seconds, 0.5)]);
+                }
+            }
+        }
+    });
+    let mut history = History::new(needs(), Limits::default());
+    for batch in cluster.batches() {
+        history.absorb(&batch);
+    }
+    let snapshot = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    let ids = gpu(&snapshot)
+        .instances
+        .iter()
+        .map(|instance| instance.id.0);
+    let ids = ids.collect();
+    history.forget(now());
+    let again = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    assert_eq!(snapshot, again, "forgetting takes nothing that is shown");
+    (ids, history.boards[&"GPU-1".into()].instances.len())
+}
+
+#[test]
+fn instances_end_while_their_board_goes_on() {
+    let seven: &[u32] = &[7, 8, 9, 10, 11, 12, 13];
+    for (layouts, want) in [
+        (&[(-600..-240, seven)][..], &[][..]),
+        // Unnamed for less than readings stay fresh.
+        (&[(-600..-180, seven)], seven),
+        (&[(-600..-240, seven), (-240..0, &[1, 2])], &[1, 2]),
+        (&[(-600..-240, seven), (-240..0, &[7, 8])], &[7, 8]),
+    ] {
+        assert_eq!(
+            instances(layouts),
+            (want.to_vec(), want.len()),
+            "{layouts:?}"
+        );
+    }
+}
+
+#[test]
+fn instances_of_a_silent_board_stay() {
+    let snapshot = Cluster::new()
+        .gpu("GPU-1", "n1", |board| {
+            board.silent();
+            board.instance(1, Signal::GraphicsEngineActive, &[(-900, 0.5)]);
+        })
+        .snapshot();
+    assert_eq!(gpu(&snapshot).instances.len(), 1);
+}
+
+#[test]
+fn invented_instances_are_bounded() {
+    let invented: Vec<u32> = (100..1100).collect();
+    let (ids, kept) = instances(&[(-60..0, &[1, 2]), (-30..0, &invented)]);
+    assert_eq!((ids.len(), kept), (64, 64));
+    assert!(ids.starts_with(&[1, 2]));
+    // Others every time: what has ended makes room.
+    let later: Vec<u32> = (2000..2064).collect();
+    let (ids, _) = instances(&[(-600..-570, &invented), (-30..0, &later)]);
+    assert_eq!(ids, later);
+}
