@@ -55,6 +55,15 @@ impl Board {
             .unwrap_or(self.identity.0)
     }
 
+    /// When any of its series was first seen.
+    pub(super) fn first_seen(&self) -> Option<Timestamp> {
+        let instances = self
+            .instances
+            .values()
+            .filter_map(|(_, entity)| entity.first_seen);
+        self.whole.first_seen.into_iter().chain(instances).min()
+    }
+
     /// Files one observation; returns how many of its values came too late.
     pub(super) fn file(&mut self, seen: &GpuObservation, filing: &Filing<'_>) -> u64 {
         // Of two words for one moment the target's name decides, so that the order cannot.
@@ -324,7 +333,7 @@ fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid>
             let gone = board.last_seen();
             let heir = sharing
                 .iter()
-                .filter(|(_, other)| first_seen(other).is_some_and(|first| first > gone))
+                .filter(|(_, other)| other.first_seen().is_some_and(|first| first > gone))
                 .max_by_key(|(_, other)| other.last_seen());
             if let Some((heir, _)) = heir {
                 replaced.insert((*uuid).clone(), (*heir).clone());
@@ -332,14 +341,6 @@ fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid>
         }
     }
     replaced
-}
-
-fn first_seen(board: &Board) -> Option<Timestamp> {
-    let instances = board
-        .instances
-        .values()
-        .filter_map(|(_, entity)| entity.first_seen);
-    board.whole.first_seen.into_iter().chain(instances).min()
 }
 
 /// Whether a board's readings are the present, and when they last were.

@@ -689,3 +689,97 @@ fn invented_instances_are_bounded() {
     let (ids, _) = instances(&[(-600..-570, &invented), (-30..0, &later)]);
     assert_eq!(ids, later);
 }
+
+/// What a target tells about boards at a time.
+fn batch_of(target: &str, seconds: i64, uuids: impl Iterator<Item = String>) -> Batch {
+    let identity = Arc::new(BoardIdentity {
+        node: Some("n1".into()),
+        node_by: NodeAttribution::Configured,
+        index: None,
+        pci: None,
+        model: None,
+        driver: None,
+        target: Some(target.into()),
+    });
+    let seen = |uuid: String| {
+        Observation::Gpu(GpuObservation {
+            at: at(seconds),
+            uuid: uuid.as_str().into(),
+            identity: identity.clone(),
+            instance: None,
+            holders: Vec::new(),
+            readings: vec![(Signal::PowerUsage.into(), 300.0)],
+            xid_absent: false,
+        })
+    };
+    Batch {
+        source: SourceId::Dcgm,
+        observations: uuids.map(seen).collect(),
+        status: status(),
+    }
+}
+
+#[test]
+fn a_target_that_invents_boards_crowds_out_its_own_inventions_only() {
+    let names = |prefix: &str, range: std::ops::Range<u32>| {
+        let prefix = prefix.to_owned();
+        range.map(move |number| format!("GPU-{prefix}{number:05}"))
+    };
+    let mut history = History::new(needs(), Limits::default());
+    for round in 0..100_u32 {
+        let seconds = -1500 + 15 * i64::from(round);
+        let invented = names("m", 200 * round..200 * (round + 1));
+        // Its real boards come in the midst of the others.
+        let real = names("a", 0..4).chain(invented).chain(names("z", 0..4));
+        history.absorb(&batch_of("http://bad/", seconds, real));
+        history.absorb(&batch_of("http://good/", seconds, names("good", 0..8)));
+        history.forget(at(seconds));
+    }
+    let count = |start: &str| {
+        let boards = history.boards.keys();
+        boards
+            .filter(|uuid| uuid.as_str().starts_with(start))
+            .count()
+    };
+    assert_eq!(
+        (
+            count("GPU-m"),
+            count("GPU-a"),
+            count("GPU-z"),
+            count("GPU-good")
+        ),
+        (248, 4, 4, 8)
+    );
+    let first = |uuid: &str| history.boards[&uuid.into()].first_seen();
+    for uuid in ["GPU-a00000", "GPU-z00003", "GPU-good00000"] {
+        assert_eq!(first(uuid), Some(at(-1500)), "{uuid} was never forgotten");
+    }
+    assert_eq!(history.too_late(), 0);
+}
+
+#[test]
+fn boards_that_move_to_another_target_are_its_own() {
+    let all = || (0..256).map(|number| format!("GPU-{number:03}"));
+    let mut history = History::new(needs(), Limits::default());
+    history.absorb(&batch_of("http://a/", -90, all()));
+    // All at one time: there is none to give way.
+    history.absorb(&batch_of(
+        "http://a/",
+        -90,
+        ["GPU-x".to_owned()].into_iter(),
+    ));
+    assert_eq!((history.boards.len(), history.too_late()), (256, 1));
+    // The exporter has a new address, and one board was exchanged.
+    history.absorb(&batch_of("http://b/", -60, all().skip(1)));
+    history.absorb(&batch_of(
+        "http://b/",
+        -60,
+        ["GPU-x".to_owned()].into_iter(),
+    ));
+    let told = |target: &str| history.told_by.get(target).map_or(0, BTreeSet::len);
+    assert_eq!((told("http://a/"), told("http://b/")), (1, 256));
+    assert_eq!(history.boards.len(), 257);
+    // Everything is forgotten in the end.
+    history.forget(at(86_400));
+    assert!(history.boards.is_empty() && history.told_by.is_empty());
+}
