@@ -401,6 +401,7 @@ impl Board {
                         .filter(|(from, to, _)| (*from..=*to).contains(&seconds))
                         .map(|(.., holder)| holder.clone())
                         .collect(),
+                    xid_absent: !readings.contains_key(&Signal::Xid.into()),
                     readings: readings.into_iter().collect(),
                 })
             })
@@ -455,6 +456,7 @@ impl Cluster {
                 && from.is_none_or(|from| seen.at >= at(from))
             {
                 seen.readings.retain(|(key, _)| key.signal != signal);
+                seen.xid_absent |= signal == Signal::Xid;
             }
         }
         self

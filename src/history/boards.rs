@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::filing::Filing;
 use crate::snapshot::{
@@ -15,6 +15,13 @@ use crate::snapshot::{
 const MAX_HOLDS: usize = 32;
 /// Series of one board or instance: 18 links and some XIDs of every parted signal.
 const MAX_SERIES: usize = 512;
+
+/// Collections or scrapes, whichever are rarer, in which its siblings were named and a board was
+/// not until it has vanished.
+const VANISHED_AFTER: i32 = 3;
+
+/// MIG instances of one board that are remembered: nine times what a board can have at once.
+const MAX_INSTANCES: usize = 64;
 
 /// A board that telemetry has named.
 #[derive(Clone)]
@@ -48,10 +55,26 @@ impl Board {
             .unwrap_or(self.identity.0)
     }
 
+    /// When any of its series was first seen.
+    pub(super) fn first_seen(&self) -> Option<Timestamp> {
+        let instances = self
+            .instances
+            .values()
+            .filter_map(|(_, entity)| entity.first_seen);
+        self.whole.first_seen.into_iter().chain(instances).min()
+    }
+
     /// Files one observation; returns how many of its values came too late.
     pub(super) fn file(&mut self, seen: &GpuObservation, filing: &Filing<'_>) -> u64 {
-        if seen.at >= self.identity.0 {
+        // Of two words for one moment the target's name decides, so that the order cannot.
+        let (at, known) = &self.identity;
+        if (seen.at, &seen.identity.target) >= (*at, &known.target) {
             self.identity = (seen.at, seen.identity.clone());
+        }
+        if let Some((id, _)) = &seen.instance
+            && !self.has_room(*id, seen.at, filing.limits)
+        {
+            return seen.readings.len().max(1) as u64;
         }
         let entity = match &seen.instance {
             None => &mut self.whole,
@@ -85,11 +108,7 @@ impl Board {
                 ) == Filed::TooLate,
             );
         }
-        if !seen
-            .readings
-            .iter()
-            .any(|(key, _)| key.signal == Signal::Xid)
-        {
+        if seen.xid_absent {
             let absent = Point {
                 at: seen.at,
                 value: Track::ABSENT,
@@ -108,6 +127,35 @@ impl Board {
         }
         late
     }
+}
+
+impl Board {
+    /// Whether an instance is known or may become known; one that has ended makes room.
+    fn has_room(&mut self, id: InstanceId, at: Timestamp, limits: &Limits) -> bool {
+        if self.instances.len() >= MAX_INSTANCES && !self.instances.contains_key(&id) {
+            self.forget_instances(self.last_seen().max(at), limits);
+        }
+        self.instances.len() < MAX_INSTANCES || self.instances.contains_key(&id)
+    }
+
+    /// Forgets the instances that have ended, when the board was last named at a time.
+    fn forget_instances(&mut self, named: Timestamp, limits: &Limits) {
+        self.instances
+            .retain(|_, (_, entity)| !has_ended(entity, named, limits));
+    }
+
+    /// Forgets what is no more while the board goes on.
+    pub(super) fn forget(&mut self, limits: &Limits) {
+        self.forget_instances(self.last_seen(), limits);
+    }
+}
+
+/// Whether an instance is no more: MIG was switched off or divided anew. Its board was named, by
+/// itself or by other instances, for longer than readings stay fresh, and it was not.
+fn has_ended(instance: &Entity, named: Timestamp, limits: &Limits) -> bool {
+    instance
+        .last_seen
+        .is_none_or(|seen| named.duration_since(seen) > limits.stale_after.get())
 }
 
 fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) -> Filed {
@@ -193,14 +241,18 @@ pub(super) fn view(
     boards: &BTreeMap<GpuUuid, Board>,
     targets: &BTreeSet<&str>,
     now: Timestamp,
+    interval: SignedDuration,
     limits: &Limits,
 ) -> Vec<Gpu> {
+    // One body without a board, or a collection between two scrapes, proves nothing.
+    let vanished_after = limits.collection_interval.get().max(interval) * VANISHED_AFTER;
     let newest = Newest::new(boards, targets);
     let replaced = replacements(boards);
     boards
         .iter()
         .map(|(uuid, board)| {
-            let (liveness, live_at) = liveness(board, &newest, now, limits);
+            let named = board.last_seen();
+            let (liveness, live_at) = liveness(board, &newest, now, vanished_after, limits);
             Gpu {
                 uuid: uuid.clone(),
                 identity: board.identity.1.clone(),
@@ -210,6 +262,7 @@ pub(super) fn view(
                 instances: board
                     .instances
                     .iter()
+                    .filter(|(_, (_, entity))| !has_ended(entity, named, limits))
                     .map(|(id, (profile, entity))| Instance {
                         id: *id,
                         profile: profile.clone(),
@@ -280,7 +333,7 @@ fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid>
             let gone = board.last_seen();
             let heir = sharing
                 .iter()
-                .filter(|(_, other)| first_seen(other).is_some_and(|first| first > gone))
+                .filter(|(_, other)| other.first_seen().is_some_and(|first| first > gone))
                 .max_by_key(|(_, other)| other.last_seen());
             if let Some((heir, _)) = heir {
                 replaced.insert((*uuid).clone(), (*heir).clone());
@@ -290,24 +343,17 @@ fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid>
     replaced
 }
 
-fn first_seen(board: &Board) -> Option<Timestamp> {
-    let instances = board
-        .instances
-        .values()
-        .filter_map(|(_, entity)| entity.first_seen);
-    board.whole.first_seen.into_iter().chain(instances).min()
-}
-
 /// Whether a board's readings are the present, and when they last were.
 fn liveness(
     board: &Board,
     newest: &Newest<'_>,
     now: Timestamp,
+    vanished_after: SignedDuration,
     limits: &Limits,
 ) -> (Liveness, Timestamp) {
     let seen = board.last_seen();
     let newest = newest.beside(board).unwrap_or(seen);
-    if newest.duration_since(seen) > limits.collection_interval.get() {
+    if newest.duration_since(seen) > vanished_after {
         return (Liveness::Vanished { since: seen }, seen);
     }
     let moved = last_movement(board).unwrap_or(seen);

@@ -8,6 +8,18 @@ use crate::snapshot::{Limits, Manner, Signal, Span};
 pub(super) struct Filing<'a> {
     pub(super) needs: &'a BTreeMap<Signal, Span>,
     pub(super) limits: &'a Limits,
+    /// Who tells, as a number.
+    pub(super) teller: u32,
+}
+
+/// A target as a number; two that fall together are taken for one.
+pub(super) fn teller(target: Option<&str>) -> u32 {
+    // FNV-1a.
+    target.map_or(0, |target| {
+        target.bytes().fold(0x811c_9dc5, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+    })
 }
 
 impl Filing<'_> {
@@ -21,6 +33,7 @@ impl Filing<'_> {
             kind: signal.spec().kind,
             back: back.get(),
             gap: self.limits.stale_after.get(),
+            teller: self.teller,
         }
     }
 }

@@ -10,21 +10,26 @@ mod filing;
 mod nodes;
 mod shift;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::snapshot::{
-    Batch, ClusterName, ClusterSnapshot, GpuUuid, Inventory, Limits, NodeName, NodeTrack,
-    Observation, Signal, SourceId, SourceStatus, Span, Termination,
+    Batch, ClusterName, ClusterSnapshot, GpuObservation, GpuUuid, Inventory, Limits, NodeName,
+    NodeTrack, Observation, Signal, SourceId, SourceStatus, Span, Termination,
 };
 use boards::Board;
-use filing::Filing;
+use filing::{Filing, teller};
 
 /// Boards that one cluster may have, so that invented UUIDs cannot fill the memory: eight times
 /// the 128,000 that GPU Lens is measured with.
 const MAX_BOARDS: usize = 1 << 20;
+/// Boards that are remembered of one target: as many as one body may have. One that is named anew
+/// takes the place of the one that was longest unseen, so a target that invents UUIDs crowds out
+/// its own and nobody else's.
+const MAX_BOARDS_OF_TARGET: usize = 256;
 /// Terminations that are kept for their 24 hours.
 const MAX_TERMINATIONS: usize = 20_000;
 /// How long the end of a container is remembered.
@@ -37,6 +42,8 @@ pub struct History {
     /// How far back each signal is looked at; a signal that is not listed keeps its last values.
     needs: BTreeMap<Signal, Span>,
     boards: BTreeMap<GpuUuid, Board>,
+    /// The boards by the target that told of them last.
+    told_by: BTreeMap<Arc<str>, BTreeSet<GpuUuid>>,
     nodes: BTreeMap<NodeName, Arc<NodeTrack>>,
     inventory: Option<(Timestamp, Arc<Inventory>)>,
     terminations: BTreeMap<(Timestamp, String), Termination>,
@@ -53,6 +60,7 @@ impl History {
             limits,
             needs,
             boards: BTreeMap::new(),
+            told_by: BTreeMap::new(),
             nodes: BTreeMap::new(),
             inventory: None,
             terminations: BTreeMap::new(),
@@ -80,17 +88,7 @@ impl History {
         match observation {
             Observation::Gpu(gpu) => {
                 self.saw(gpu.at);
-                if !self.boards.contains_key(&gpu.uuid) && self.boards.len() >= MAX_BOARDS {
-                    self.too_late += 1;
-                    return;
-                }
-                let (needs, limits) = (&self.needs, &self.limits);
-                let filing = Filing { needs, limits };
-                let board = self
-                    .boards
-                    .entry(gpu.uuid.clone())
-                    .or_insert_with(|| Board::new(gpu));
-                self.too_late += board.file(gpu, &filing);
+                self.file_gpu(gpu);
             }
             Observation::Node(node) => {
                 self.saw(node.at);
@@ -122,6 +120,74 @@ impl History {
         }
     }
 
+    fn file_gpu(&mut self, gpu: &GpuObservation) {
+        if !self.boards.contains_key(&gpu.uuid) && !self.has_room(gpu) {
+            self.too_late += 1;
+            return;
+        }
+        let filing = Filing {
+            needs: &self.needs,
+            limits: &self.limits,
+            teller: teller(gpu.identity.target.as_deref()),
+        };
+        let known = self.boards.get(&gpu.uuid);
+        let before = known.map(|board| board.identity.1.target.clone());
+        let board = self
+            .boards
+            .entry(gpu.uuid.clone())
+            .or_insert_with(|| Board::new(gpu));
+        self.too_late += board.file(gpu, &filing);
+        let target = board.identity.1.target.clone();
+        if before.as_ref() == Some(&target) {
+            return;
+        }
+        if let Some(before) = before.flatten() {
+            self.no_longer_tells(&before, &gpu.uuid);
+        }
+        if let Some(target) = target {
+            let boards = self.told_by.entry(target).or_default();
+            boards.insert(gpu.uuid.clone());
+        }
+    }
+
+    fn forget_board(&mut self, uuid: &GpuUuid) {
+        if let Some(board) = self.boards.remove(uuid)
+            && let Some(target) = &board.identity.1.target
+        {
+            self.no_longer_tells(target, uuid);
+        }
+    }
+
+    fn no_longer_tells(&mut self, target: &Arc<str>, uuid: &GpuUuid) {
+        if let Some(boards) = self.told_by.get_mut(target) {
+            boards.remove(uuid);
+            if boards.is_empty() {
+                self.told_by.remove(target);
+            }
+        }
+    }
+
+    /// Whether a new board may be remembered; makes room where its target has too many, the one
+    /// that was longest unseen first, and of those the one that is known for the shortest time.
+    fn has_room(&mut self, new: &GpuObservation) -> bool {
+        let told = new.identity.target.as_ref();
+        if let Some(boards) = told.and_then(|target| self.told_by.get(target))
+            && boards.len() >= MAX_BOARDS_OF_TARGET
+        {
+            let seen = |uuid: &&GpuUuid| {
+                let board = self.boards.get(*uuid)?;
+                Some((board.last_seen(), Reverse(board.first_seen())))
+            };
+            let longest = boards.iter().min_by_key(seen);
+            let longest = longest.filter(|uuid| seen(uuid).is_none_or(|(last, _)| last < new.at));
+            let Some(longest) = longest.cloned() else {
+                return false;
+            };
+            self.forget_board(&longest);
+        }
+        self.boards.len() < MAX_BOARDS
+    }
+
     fn saw(&mut self, at: Timestamp) {
         self.start = Some(self.start.map_or(at, |start| start.min(at)));
     }
@@ -135,8 +201,14 @@ impl History {
     /// Forgets what nobody has named for the time that the limits set.
     pub fn forget(&mut self, now: Timestamp) {
         let kept = self.limits.forget_after.get();
-        self.boards
-            .retain(|_, board| now.duration_since(board.last_seen()) <= kept);
+        let is_old = |(_, board): &(&GpuUuid, &Board)| now.duration_since(board.last_seen()) > kept;
+        let old = self.boards.iter().filter(is_old);
+        for uuid in old.map(|(uuid, _)| uuid.clone()).collect::<Vec<_>>() {
+            self.forget_board(&uuid);
+        }
+        for board in self.boards.values_mut() {
+            board.forget(&self.limits);
+        }
         self.nodes.retain(|_, node| {
             node.last_seen
                 .is_none_or(|seen| now.duration_since(seen) <= kept)
@@ -166,7 +238,7 @@ impl History {
             warm,
             inventory: self.inventory(),
             nodes: self.nodes.clone(),
-            gpus: boards::view(&self.boards, &self.targets(), now, &self.limits),
+            gpus: boards::view(&self.boards, &self.targets(), now, interval, &self.limits),
             terminations: self.terminations.values().cloned().collect(),
             sources: self.sources.values().cloned().collect(),
             limits: self.limits,

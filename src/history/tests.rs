@@ -76,8 +76,10 @@ fn observation() -> impl Strategy<Value = Observation> {
         prop::sample::select(vec!["GPU-1", "GPU-2"]),
         readings,
         pods,
+        prop::bool::ANY,
+        prop::sample::select(vec![None, Some("http://a/"), Some("http://b/")]),
     )
-        .prop_map(|(second, uuid, readings, pods)| {
+        .prop_map(|(second, uuid, readings, pods, xid_absent, target)| {
             let readings = readings
                 .into_iter()
                 .map(|(key, value)| {
@@ -101,7 +103,7 @@ fn observation() -> impl Strategy<Value = Observation> {
                     pci: None,
                     model: None,
                     driver: None,
-                    target: None,
+                    target: target.map(Into::into),
                 }),
                 instance: None,
                 holders: pods
@@ -115,6 +117,7 @@ fn observation() -> impl Strategy<Value = Observation> {
                         uid: None,
                     })
                     .collect(),
+                xid_absent,
                 readings,
             })
         })
@@ -211,6 +214,121 @@ fn edges_of_the_sticky_code() {
             (&*edges, dated),
             "{points:?}"
         );
+    }
+}
+
+/// The edges of a board that several targets tell about, and since when its value is the present
+/// one: `(seconds, target, code)`.
+fn told(points: &[(i64, &str, f64)]) -> (Vec<Edge>, u64, Timestamp) {
+    let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
+        board.silent();
+        for (seconds, _, code) in points {
+            board.read(Signal::PowerUsage, &[(*seconds, 300.0)]);
+            if *code != Track::ABSENT {
+                board.read(Signal::Xid, &[(*seconds, *code)]);
+            }
+        }
+    });
+    let mut history = History::new(needs(), Limits::default());
+    for mut batch in cluster.batches() {
+        for observation in &mut batch.observations {
+            if let Observation::Gpu(seen) = observation {
+                let told = |(seconds, ..): &&(i64, &str, f64)| at(*seconds) == seen.at;
+                let (_, target, _) = points.iter().find(told).expect("told");
+                Arc::make_mut(&mut seen.identity).target = Some((*target).into());
+            }
+        }
+        history.absorb(&batch);
+    }
+    let snapshot = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    let track = gpu(&snapshot).board.track(Signal::Xid).expect("tracked");
+    (track.edges().to_vec(), track.dated_edges(), track.changed())
+}
+
+#[test]
+fn what_another_target_tells_is_at_first_sight() {
+    let edge = |code, seconds, after: Option<i64>| Edge {
+        code,
+        at: at(seconds),
+        after: after.map(at),
+    };
+    let absent = Track::ABSENT;
+    for (points, edges, changed) in [
+        // One with an old sticky code fails for a while, and another counts.
+        (
+            &[
+                (-90, "a", 79.0),
+                (-60, "b", 0.0),
+                (-45, "b", 0.0),
+                (-30, "a", 79.0),
+            ][..],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        // Its 0 is no reset, at once or after a body that had no XID yet.
+        (
+            &[(-90, "a", 79.0), (-60, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        (
+            &[(-90, "a", 79.0), (-60, "b", absent), (-45, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -90,
+        ),
+        // What happened before stays.
+        (
+            &[
+                (-90, "a", 0.0),
+                (-75, "a", 79.0),
+                (-60, "b", 0.0),
+                (-30, "a", 79.0),
+            ],
+            vec![edge(79, -75, Some(-90))],
+            -90,
+        ),
+        // An exporter with a new address: a code of unknown age.
+        (
+            &[(-90, "a", 0.0), (-60, "b", 79.0)],
+            vec![edge(79, -60, None)],
+            -90,
+        ),
+        // A reset that was seen, then another's code.
+        (
+            &[(-90, "a", 79.0), (-75, "a", 0.0), (-60, "b", 79.0)],
+            vec![edge(79, -90, None), edge(79, -60, None)],
+            -90,
+        ),
+        // From its second word on its changes count.
+        (
+            &[(-90, "a", 0.0), (-60, "b", 0.0), (-30, "b", 79.0)],
+            vec![edge(79, -30, Some(-60))],
+            -30,
+        ),
+        (
+            &[(-90, "a", 0.0), (-60, "b", absent), (-30, "b", 79.0)],
+            vec![edge(79, -30, Some(-60))],
+            -30,
+        ),
+        (
+            &[(-90, "a", 79.0), (-60, "b", 79.0), (-30, "b", 0.0)],
+            vec![edge(79, -90, None)],
+            -30,
+        ),
+        // Two old codes in turn are two, not one more each time.
+        (
+            &[
+                (-90, "a", 79.0),
+                (-60, "b", 48.0),
+                (-45, "a", 79.0),
+                (-30, "b", 48.0),
+            ],
+            vec![edge(79, -90, None), edge(48, -60, None)],
+            -90,
+        ),
+    ] {
+        let dated = edges.iter().filter(|edge| edge.is_dated()).count() as u64;
+        assert_eq!(told(points), (edges, dated, at(changed)), "{points:?}");
     }
 }
 
@@ -331,13 +449,42 @@ fn liveness_is_decided_by_age_movement_and_siblings() {
         .gpu("GPU-1", "n1", |_| {})
         .gpu("GPU-2", "n1", |board| {
             board.silent().steady(Signal::PowerUsage, -600, 300.0);
-            board.silent().read(Signal::PowerUsage, &[(-75, 300.0)]);
+            board.silent().read(Signal::PowerUsage, &[(-121, 300.0)]);
         })
         .snapshot();
     assert_eq!(
         vanished.gpus[1].liveness,
-        Liveness::Vanished { since: at(-75) }
+        Liveness::Vanished { since: at(-121) }
     );
+}
+
+#[test]
+fn a_board_has_vanished_after_three_rounds_of_its_siblings() {
+    // The sibling was last named 30 s ago.
+    let seen = |age: i64, interval: i64| {
+        let cluster = Cluster::new()
+            .gpu("GPU-1", "n1", |_| {})
+            .gpu("GPU-2", "n1", |board| {
+                board.silent().read(Signal::PowerUsage, &[(age, 300.0)]);
+            });
+        let mut history = History::new(needs(), Limits::default());
+        for batch in cluster.batches() {
+            history.absorb(&batch);
+        }
+        let interval = SignedDuration::from_secs(interval);
+        history.view(&"c".into(), now(), interval, &[]).gpus[1].liveness
+    };
+    for (age, interval, want) in [
+        (-120, 15, Liveness::Live),
+        (-121, 15, Liveness::Vanished { since: at(-121) }),
+        // One or two rare scrapes without it: its readings are getting old.
+        (-90, 60, Liveness::Live),
+        (-180, 60, Liveness::Live),
+        (-200, 60, Liveness::Stale { since: at(-200) }),
+        (-211, 60, Liveness::Vanished { since: at(-211) }),
+    ] {
+        assert_eq!(seen(age, interval), want, "{age} {interval}");
+    }
 }
 
 #[test]
@@ -473,4 +620,166 @@ fn a_clock_that_is_set_changes_no_distance() {
                 .clone()
         });
     }
+}
+
+/// The ids of a board's instances, as viewed and as remembered: every 30 s the layout of that time.
+fn instances(layouts: &[(std::ops::Range<i64>, &[u32])]) -> (Vec<u32>, usize) {
+    let cluster = Cluster::new().gpu("GPU-1", "n1", |board| {
+        for (times, ids) in layouts {
+            for seconds in times.clone().step_by(30) {
+                for id in *ids {
+                    board.instance(*id, Signal::GraphicsEngineActive, &[(seconds, 0.5)]);
+                }
+            }
+        }
+    });
+    let mut history = History::new(needs(), Limits::default());
+    for batch in cluster.batches() {
+        history.absorb(&batch);
+    }
+    let snapshot = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    let ids = gpu(&snapshot)
+        .instances
+        .iter()
+        .map(|instance| instance.id.0);
+    let ids = ids.collect();
+    history.forget(now());
+    let again = history.view(&"c".into(), now(), SignedDuration::from_secs(15), &[]);
+    assert_eq!(snapshot, again, "forgetting takes nothing that is shown");
+    (ids, history.boards[&"GPU-1".into()].instances.len())
+}
+
+#[test]
+fn instances_end_while_their_board_goes_on() {
+    let seven: &[u32] = &[7, 8, 9, 10, 11, 12, 13];
+    for (layouts, want) in [
+        (&[(-600..-240, seven)][..], &[][..]),
+        // Unnamed for less than readings stay fresh.
+        (&[(-600..-180, seven)], seven),
+        (&[(-600..-240, seven), (-240..0, &[1, 2])], &[1, 2]),
+        (&[(-600..-240, seven), (-240..0, &[7, 8])], &[7, 8]),
+    ] {
+        assert_eq!(
+            instances(layouts),
+            (want.to_vec(), want.len()),
+            "{layouts:?}"
+        );
+    }
+}
+
+#[test]
+fn instances_of_a_silent_board_stay() {
+    let snapshot = Cluster::new()
+        .gpu("GPU-1", "n1", |board| {
+            board.silent();
+            board.instance(1, Signal::GraphicsEngineActive, &[(-900, 0.5)]);
+        })
+        .snapshot();
+    assert_eq!(gpu(&snapshot).instances.len(), 1);
+}
+
+#[test]
+fn invented_instances_are_bounded() {
+    let invented: Vec<u32> = (100..1100).collect();
+    let (ids, kept) = instances(&[(-60..0, &[1, 2]), (-30..0, &invented)]);
+    assert_eq!((ids.len(), kept), (64, 64));
+    assert!(ids.starts_with(&[1, 2]));
+    // Others every time: what has ended makes room.
+    let later: Vec<u32> = (2000..2064).collect();
+    let (ids, _) = instances(&[(-600..-570, &invented), (-30..0, &later)]);
+    assert_eq!(ids, later);
+}
+
+/// What a target tells about boards at a time.
+fn batch_of(target: &str, seconds: i64, uuids: impl Iterator<Item = String>) -> Batch {
+    let identity = Arc::new(BoardIdentity {
+        node: Some("n1".into()),
+        node_by: NodeAttribution::Configured,
+        index: None,
+        pci: None,
+        model: None,
+        driver: None,
+        target: Some(target.into()),
+    });
+    let seen = |uuid: String| {
+        Observation::Gpu(GpuObservation {
+            at: at(seconds),
+            uuid: uuid.as_str().into(),
+            identity: identity.clone(),
+            instance: None,
+            holders: Vec::new(),
+            readings: vec![(Signal::PowerUsage.into(), 300.0)],
+            xid_absent: false,
+        })
+    };
+    Batch {
+        source: SourceId::Dcgm,
+        observations: uuids.map(seen).collect(),
+        status: status(),
+    }
+}
+
+#[test]
+fn a_target_that_invents_boards_crowds_out_its_own_inventions_only() {
+    let names = |prefix: &str, range: std::ops::Range<u32>| {
+        let prefix = prefix.to_owned();
+        range.map(move |number| format!("GPU-{prefix}{number:05}"))
+    };
+    let mut history = History::new(needs(), Limits::default());
+    for round in 0..100_u32 {
+        let seconds = -1500 + 15 * i64::from(round);
+        let invented = names("m", 200 * round..200 * (round + 1));
+        // Its real boards come in the midst of the others.
+        let real = names("a", 0..4).chain(invented).chain(names("z", 0..4));
+        history.absorb(&batch_of("http://bad/", seconds, real));
+        history.absorb(&batch_of("http://good/", seconds, names("good", 0..8)));
+        history.forget(at(seconds));
+    }
+    let count = |start: &str| {
+        let boards = history.boards.keys();
+        boards
+            .filter(|uuid| uuid.as_str().starts_with(start))
+            .count()
+    };
+    assert_eq!(
+        (
+            count("GPU-m"),
+            count("GPU-a"),
+            count("GPU-z"),
+            count("GPU-good")
+        ),
+        (248, 4, 4, 8)
+    );
+    let first = |uuid: &str| history.boards[&uuid.into()].first_seen();
+    for uuid in ["GPU-a00000", "GPU-z00003", "GPU-good00000"] {
+        assert_eq!(first(uuid), Some(at(-1500)), "{uuid} was never forgotten");
+    }
+    assert_eq!(history.too_late(), 0);
+}
+
+#[test]
+fn boards_that_move_to_another_target_are_its_own() {
+    let all = || (0..256).map(|number| format!("GPU-{number:03}"));
+    let mut history = History::new(needs(), Limits::default());
+    history.absorb(&batch_of("http://a/", -90, all()));
+    // All at one time: there is none to give way.
+    history.absorb(&batch_of(
+        "http://a/",
+        -90,
+        ["GPU-x".to_owned()].into_iter(),
+    ));
+    assert_eq!((history.boards.len(), history.too_late()), (256, 1));
+    // The exporter has a new address, and one board was exchanged.
+    history.absorb(&batch_of("http://b/", -60, all().skip(1)));
+    history.absorb(&batch_of(
+        "http://b/",
+        -60,
+        ["GPU-x".to_owned()].into_iter(),
+    ));
+    let told = |target: &str| history.told_by.get(target).map_or(0, BTreeSet::len);
+    assert_eq!((told("http://a/"), told("http://b/")), (1, 256));
+    assert_eq!(history.boards.len(), 257);
+    // Everything is forgotten in the end.
+    history.forget(at(86_400));
+    assert!(history.boards.is_empty() && history.told_by.is_empty());
 }

@@ -53,6 +53,9 @@ pub struct GpuObservation {
     pub holders: Vec<Holder>,
     /// The values, in the signals' units.
     pub readings: Vec<(SeriesKey, f64)>,
+    /// The XID family is known to have been absent: everything that was told was read, and nothing
+    /// of it was an XID. Where something could not be read, its absence says nothing.
+    pub xid_absent: bool,
 }
 
 /// A container that a series names.

@@ -1,5 +1,6 @@
 //! Recordings as a source: files in, batches out. The format is docs/RECORDING.md's.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -8,9 +9,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::snapshot::{
-    Batch, BoardIdentity, ClusterName, GpuObservation, Holder, Holding, Inventory, ListState, Node,
-    NodeName, NodeObservation, NodeSeries, Observation, Pod, Recording, RecordingError, Series,
-    SeriesKey, SeriesSubject, SeriesValues, SourceId, SourceStatus, gpu_series, node_series,
+    Batch, BoardIdentity, ClusterName, GpuObservation, GpuUuid, Holder, Holding, InstanceId,
+    Inventory, ListState, Node, NodeName, NodeObservation, NodeSeries, Observation, Pod, Recording,
+    RecordingError, Series, SeriesKey, SeriesSubject, SeriesValues, Signal, SourceId, SourceStatus,
+    gpu_series, node_series,
 };
 
 /// Bytes that a file may have: 256 MiB, an hour of a few thousand GPUs.
@@ -206,6 +208,7 @@ fn sorted(status: &SourceStatus) -> SourceStatus {
 
 fn telemetry(recording: &Recording) -> Vec<Observation> {
     let mut observations = Vec::new();
+    let with_xids = with_xids(recording);
     for series in &recording.series {
         let SeriesSubject::Gpu {
             uuid,
@@ -241,9 +244,13 @@ fn telemetry(recording: &Recording) -> Vec<Observation> {
             .iter()
             .filter_map(|(name, values)| Some((gpu_series(name).ok()?, values)))
             .collect();
+        // A column tells of its own slots; beside one in another entry this entry tells nothing.
+        let tells_xids = columns.iter().any(|(key, _)| key.signal == Signal::Xid)
+            || !with_xids.contains(&(uuid, *instance));
         observations.extend((0..series.slots).filter_map(|slot| {
             let at = series.time_of(slot);
             let readings = row(&columns, slot);
+            let has_xid = readings.iter().any(|(key, _)| key.signal == Signal::Xid);
             // A slot without a value is a gap: nothing was seen, which is not the same as 0.
             (!readings.is_empty()).then(|| {
                 Observation::Gpu(GpuObservation {
@@ -253,11 +260,31 @@ fn telemetry(recording: &Recording) -> Vec<Observation> {
                     instance: instance.map(|id| (id, profile.clone())),
                     holders: holders_at(&holders, at),
                     readings,
+                    xid_absent: tells_xids && !has_xid,
                 })
             })
         }));
     }
     observations
+}
+
+/// The boards and instances of which some entry has a column of XIDs.
+fn with_xids(recording: &Recording) -> BTreeSet<(&GpuUuid, Option<InstanceId>)> {
+    let told = |series: &Series| {
+        let mut keys = series
+            .values
+            .keys()
+            .filter_map(|name| gpu_series(name).ok());
+        keys.any(|key| key.signal == Signal::Xid)
+    };
+    recording
+        .series
+        .iter()
+        .filter_map(|series| match &series.subject {
+            SeriesSubject::Gpu { uuid, instance, .. } if told(series) => Some((uuid, *instance)),
+            SeriesSubject::Gpu { .. } | SeriesSubject::Node { .. } => None,
+        })
+        .collect()
 }
 
 fn row(columns: &[(SeriesKey, &SeriesValues)], slot: u32) -> Vec<(SeriesKey, f64)> {

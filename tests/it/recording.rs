@@ -32,6 +32,45 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
+fn an_absent_xid_is_told_where_its_column_says_so_or_there_is_none() {
+    let values = |text: &str| serde_json::from_str(text).expect("values");
+    let absent = |series: &[&str]| {
+        let mut recording = small();
+        let mut one = recording.series[0].clone();
+        one.slots = 3;
+        recording.series = series
+            .iter()
+            .map(|text| {
+                one.values = values(text);
+                one.clone()
+            })
+            .collect();
+        let seen = batches(&recording)
+            .into_iter()
+            .flat_map(|batch| batch.observations);
+        let told = seen.filter_map(|observation| match observation {
+            Observation::Gpu(gpu) => Some(gpu.xid_absent),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        absent(&[r#"{"power_watts": 300, "xid": [null, 0, 79]}"#]),
+        [true, false, false]
+    );
+    assert_eq!(absent(&[r#"{"power_watts": [300, null, 300]}"#]), [true; 2]);
+    // Another entry of the board has the column, on a grid of its own.
+    assert_eq!(
+        absent(&[
+            r#"{"power_watts": 300}"#,
+            r#"{"xid": [null, null, 79]}"#,
+            r#"{"energy_joules": 300}"#,
+        ]),
+        [false; 7]
+    );
+}
+
+#[test]
 fn the_documented_example_is_complete_and_valid() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/RECORDING.md");
     let page = std::fs::read_to_string(page).expect("docs/RECORDING.md");

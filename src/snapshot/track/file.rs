@@ -29,6 +29,8 @@ pub struct Manner {
     pub back: SignedDuration,
     /// A silence longer than this is a gap.
     pub gap: SignedDuration,
+    /// Who tells, as a number: the first value of a code that another one tells is at first sight.
+    pub teller: u32,
 }
 
 impl Track {
@@ -36,11 +38,20 @@ impl Track {
     #[must_use]
     pub fn begin(point: Point, manner: Manner) -> Self {
         let point = Packed::of(point);
-        Self {
+        let mut track = Self {
             points: vec![point],
             settled: None,
-            tip: start(point, manner.kind),
+            tip: start(point, manner),
+        };
+        if let Some(tellers) = track.tellers(manner.kind) {
+            tellers.push(manner.teller);
         }
+        track
+    }
+
+    /// Who told each of the points, where that matters.
+    fn tellers(&mut self, kind: Kind) -> Option<&mut Vec<u32>> {
+        (kind == Kind::Code).then(|| &mut self.tip.rare().told.points)
     }
 
     /// Files a point in its place. The same points in any order, as long as none comes too late,
@@ -52,6 +63,9 @@ impl Track {
             step(&mut self.tip, point, manner);
             self.settle(manner);
             self.points.push(point);
+            if let Some(tellers) = self.tellers(manner.kind) {
+                tellers.push(manner.teller);
+            }
             return Filed::Taken;
         }
         if newest.since(point.at) > manner.back {
@@ -64,8 +78,18 @@ impl Track {
         }
         match self.points.binary_search_by(|have| have.at.cmp(&point.at)) {
             // Two values for one moment: the larger, so that the order cannot matter.
-            Ok(at) if self.points[at].value >= point.value => return Filed::Taken,
-            Ok(at) => self.points[at] = point,
+            Ok(at) => {
+                let teller = self.tellers(manner.kind).map(|tellers| tellers[at]);
+                let same = teller.is_none_or(|teller| teller >= manner.teller);
+                let have = self.points[at].value;
+                if have > point.value || (have == point.value && same) {
+                    return Filed::Taken;
+                }
+                self.points[at] = point;
+                if let Some(tellers) = self.tellers(manner.kind) {
+                    tellers[at] = manner.teller;
+                }
+            }
             // The bound on points may have folded what lies around it.
             Err(0)
                 if self
@@ -75,7 +99,12 @@ impl Track {
             {
                 return Filed::TooLate;
             }
-            Err(at) => self.points.insert(at, point),
+            Err(at) => {
+                self.points.insert(at, point);
+                if let Some(tellers) = self.tellers(manner.kind) {
+                    tellers.insert(at, manner.teller);
+                }
+            }
         }
         self.recount(manner);
         self.settle(manner);
@@ -97,6 +126,10 @@ impl Track {
     #[cfg(test)]
     pub(crate) fn lose(&mut self, oldest: usize) {
         self.points.drain(..oldest);
+        if let Some(rare) = &mut self.tip.rare {
+            let told = &mut rare.told.points;
+            told.drain(..oldest.min(told.len()));
+        }
     }
 
     /// Folds the points that have left the look-back.
@@ -105,30 +138,54 @@ impl Track {
         let excess = self.points.len().saturating_sub(MAX_POINTS);
         let left = |point: &&Packed| newest.since(point.at) > manner.back;
         let old = self.points.iter().take_while(left).count().max(excess);
-        for point in self.points.drain(..old) {
+        if old == 0 {
+            return;
+        }
+        let tellers = self.tellers(manner.kind);
+        let tellers: Vec<_> =
+            tellers.map_or_else(Vec::new, |tellers| tellers.drain(..old).collect());
+        for (place, point) in self.points.drain(..old).enumerate() {
+            let manner = manner.told_by(&tellers, place);
             match &mut self.settled {
                 Some(settled) => step(settled, point, manner),
-                None => self.settled = Some(start(point, manner.kind)),
+                None => self.settled = Some(start(point, manner)),
             }
         }
     }
 
     /// Makes the tip anew after a point was filed between others.
     fn recount(&mut self, manner: Manner) {
-        let mut points = self.points.iter();
-        let mut tip = match &self.settled {
-            Some(settled) => settled.clone(),
+        let tellers = self
+            .tellers(manner.kind)
+            .map_or_else(Vec::new, std::mem::take);
+        let mut points = self.points.iter().enumerate();
+        let mut tip = if let Some(settled) = &self.settled {
+            settled.clone()
+        } else {
             // A track always has a point, so there is a first one where nothing has settled.
-            None => start(*points.next().unwrap_or(&self.tip.last), manner.kind),
+            let (place, first) = points.next().unwrap_or((0, &self.tip.last));
+            start(*first, manner.told_by(&tellers, place))
         };
-        for point in points {
-            step(&mut tip, *point, manner);
+        for (place, point) in points {
+            step(&mut tip, *point, manner.told_by(&tellers, place));
         }
         self.tip = tip;
+        if let Some(told) = self.tellers(manner.kind) {
+            *told = tellers;
+        }
     }
 }
 
-fn start(point: Packed, kind: Kind) -> Tip {
+impl Manner {
+    /// The same for a point that another may have told.
+    fn told_by(self, tellers: &[u32], place: usize) -> Self {
+        let teller = tellers.get(place).copied().unwrap_or(self.teller);
+        Self { teller, ..self }
+    }
+}
+
+fn start(point: Packed, manner: Manner) -> Tip {
+    let kind = manner.kind;
     let mut tip = Tip {
         first: point,
         last: point,
@@ -137,13 +194,18 @@ fn start(point: Packed, kind: Kind) -> Tip {
         growth: 0.0,
         rare: None,
     };
-    if kind == Kind::Code && point.value > 0.0 {
-        let edge = Edge {
-            code: point.value as u16,
-            at: point.at.get(),
-            after: None,
-        };
-        tip.rare().edges.push(edge);
+    if kind == Kind::Code {
+        let rare = tip.rare();
+        rare.told.by = manner.teller;
+        rare.told.no_value = point.value < 0.0;
+        if point.value > 0.0 {
+            rare.told.stands = true;
+            rare.edges.push(Edge {
+                code: point.value as u16,
+                at: point.at.get(),
+                after: None,
+            });
+        }
     }
     if kind == Kind::Bits {
         tip.rare().bit_seconds = Some(Box::new([0.0; 9]));
@@ -158,6 +220,7 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
     if passed > manner.gap {
         tip.rare().gap = Some((before.at, point.at));
     }
+    let mut at_first_sight = false;
     match manner.kind {
         Kind::Counter | Kind::Lifetime => {
             if point.value < before.value {
@@ -165,11 +228,15 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
             }
             tip.growth += increase(before.value, point.value);
         }
-        Kind::Code => step_code(tip, point),
+        Kind::Code => at_first_sight = step_code(tip, point, manner.teller),
         Kind::Bits if passed <= manner.gap => add_bits(tip, before.value, passed),
         Kind::Bits | Kind::Gauge | Kind::State => {}
     }
-    if point.value != before.value {
+    if point.value != before.value && at_first_sight {
+        // Nobody saw it change: it may be as old as the series.
+        tip.before_change = Stamp::NONE;
+        tip.changed = tip.first.at;
+    } else if point.value != before.value {
         tip.before_change = before.at;
         tip.changed = point.at;
     }
@@ -177,28 +244,43 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
 }
 
 /// A code that differs from the last one known is an edge. Absence in between changes nothing:
-/// the same code afterwards is the same sticky value.
-fn step_code(tip: &mut Tip, point: Packed) {
+/// the same code afterwards is the same sticky value. So is one that was told before and that
+/// another tells again. Returns whether nobody can have seen the change to this point.
+fn step_code(tip: &mut Tip, point: Packed, teller: u32) -> bool {
     let before = tip.last;
-    if point.value <= 0.0 || point.value == before.value {
-        return;
+    let rare = tip.rare();
+    let told = &mut rare.told;
+    let another = std::mem::replace(&mut told.by, teller) != teller;
+    told.no_value |= another;
+    let at_first_sight = told.no_value;
+    told.no_value &= point.value < 0.0;
+    if point.value == before.value || point.value < 0.0 {
+        return at_first_sight;
+    }
+    if point.value == 0.0 {
+        told.stands &= at_first_sight;
+        return at_first_sight;
     }
     let code = point.value as u16;
-    let rare = tip.rare();
-    let resumed =
-        before.value == Track::ABSENT && rare.edges.last().is_some_and(|edge| edge.code == code);
+    let resumed = if another {
+        told.stands && rare.edges.iter().any(|edge| edge.code == code)
+    } else {
+        before.value == Track::ABSENT && rare.edges.last().is_some_and(|edge| edge.code == code)
+    };
+    told.stands = true;
     if resumed {
-        return;
+        return at_first_sight;
     }
     rare.edges.push(Edge {
         code,
         at: point.at.get(),
-        after: Some(before.at.get()),
+        after: (!another).then(|| before.at.get()),
     });
-    rare.dated_edges += 1;
+    rare.dated_edges += u64::from(!another);
     if rare.edges.len() > MAX_EDGES {
         rare.edges.remove(0);
     }
+    another
 }
 
 fn add_bits(tip: &mut Tip, mask: f64, passed: SignedDuration) {

@@ -118,6 +118,21 @@ pub(super) struct Rare {
     pub(super) edges: Vec<Edge>,
     pub(super) dated_edges: u64,
     pub(super) bit_seconds: Option<Box<[f64; 9]>>,
+    pub(super) told: Told,
+}
+
+/// Who told a code. What another one tells is at first sight again: two exporters, or one that was
+/// started anew, need not agree on the last code, and neither of them saw it change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    /// Who told the newest point.
+    pub(super) by: u32,
+    /// Who told each of the points that are kept apart; empty in a tip that has settled.
+    pub(super) points: Vec<u32>,
+    /// The newest teller has told no value yet.
+    pub(super) no_value: bool,
+    /// A code was told, and nobody has seen it go back to 0.
+    pub(super) stands: bool,
 }
 
 impl Tip {
@@ -129,6 +144,7 @@ impl Tip {
                 edges: Vec::new(),
                 dated_edges: 0,
                 bit_seconds: None,
+                told: Told::default(),
             })
         })
     }

@@ -111,7 +111,9 @@ impl Decoder {
         let scanned = self
             .scanner
             .scan(body.bytes, format, body.complete, &mut self.table);
-        let observations = self.table.finish(body.at, origin);
+        let wants_end = format == Format::OpenMetrics && !scanned.eof;
+        let all_xids = body.complete && !wants_end && self.has_all_xids(body.bytes, &scanned);
+        let observations = self.table.finish(body.at, origin, all_xids);
         let mut rejected = std::mem::take(&mut self.table.rejected);
         let clogged = Table::is_clogged(&rejected);
         for (reason, count) in scanned.rejected.iter() {
@@ -131,6 +133,11 @@ impl Decoder {
             self.forget();
         }
         decoded
+    }
+
+    /// Whether no line that was skipped told an XID.
+    fn has_all_xids(&self, body: &[u8], scanned: &Scanned) -> bool {
+        scanned.rejected.total() == 0 || self.table.xid_lines(body) <= self.table.xids
     }
 
     fn forget(&mut self) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use memchr::memchr2_iter;
 use serde::{Deserialize, Serialize};
 
 use super::config::MetricMapping;
@@ -81,10 +82,45 @@ impl Dialect {
         }
     }
 
+    /// Whether a name is one of the XID gauge's.
+    pub(super) fn is_xid(&self, family: Family) -> bool {
+        self.row(family)
+            .is_some_and(|row| row.signal == Signal::Xid)
+    }
+
+    /// Lines of a body that may tell an XID: they hold one of the gauge's names, whatever else is
+    /// wrong with them.
+    pub(super) fn xid_lines(&self, body: &[u8]) -> u64 {
+        let own = self.own.iter().filter_map(|(name, rank)| {
+            (self.rows[usize::from(*rank)].signal == Signal::Xid).then_some(name.as_str())
+        });
+        let built_in = dcgm_names().iter().filter(|row| row.signal == Signal::Xid);
+        let names: Vec<_> = own.chain(built_in.map(|row| row.name)).collect();
+        let lines = body.split(|byte| *byte == b'\n').filter(|line| {
+            !line.trim_ascii_start().starts_with(b"#")
+                && names.iter().any(|name| holds_name(line, name.as_bytes()))
+        });
+        lines.count() as u64
+    }
+
     /// The row of an understood name.
     pub(super) fn row(&self, family: Family) -> Option<&DcgmName> {
         self.rows.get(usize::from(family.rank))
     }
+}
+
+/// Whether a line holds a metric name, in any case, that does not go on as another.
+fn holds_name(line: &[u8], name: &[u8]) -> bool {
+    let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':');
+    let Some(first) = name.first() else {
+        return false;
+    };
+    memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), line).any(|at| {
+        let end = at + name.len();
+        line.get(at..end)
+            .is_some_and(|text| text.eq_ignore_ascii_case(name))
+            && !line.get(end).is_some_and(goes_on)
+    })
 }
 
 impl MetricMapping {

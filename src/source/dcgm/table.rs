@@ -64,6 +64,8 @@ struct Entity {
     /// Those that the current body names, as places in [`Table::holders`].
     holders: Vec<u32>,
     seen: u32,
+    /// The last body that had an XID of it, readable or not.
+    xid: u32,
 }
 
 impl Entity {
@@ -74,6 +76,7 @@ impl Entity {
             profile: None,
             holders: Vec::new(),
             seen: 0,
+            xid: 0,
         }
     }
 }
@@ -101,6 +104,9 @@ pub(super) struct Table {
     /// Samples of understood names on series that name no GPU, and the first such name in the
     /// order of ranks.
     unlabelled: Option<(u64, Family)>,
+    /// Samples of XID families, and whether one of them could not be told to be a known board's.
+    pub(super) xids: u64,
+    stray_xid: bool,
     pub(super) rejected: Counts,
 }
 
@@ -123,6 +129,8 @@ impl Table {
             understood: 0,
             implausible_times: 0,
             unlabelled: None,
+            xids: 0,
+            stray_xid: false,
             rejected: Counts::default(),
         }
     }
@@ -140,6 +148,8 @@ impl Table {
         self.understood = 0;
         self.implausible_times = 0;
         self.unlabelled = None;
+        self.xids = 0;
+        self.stray_xid = false;
         self.rejected = Counts::default();
         self.body = self.body.checked_add(1).unwrap_or_else(|| {
             self.forget();
@@ -147,8 +157,15 @@ impl Table {
         });
     }
 
-    /// Ends a body: its observations, sorted by board, instance and time.
-    pub(super) fn finish(&mut self, scraped_at: Timestamp, origin: &Origin) -> Vec<GpuObservation> {
+    /// Ends a body: its observations, sorted by board, instance and time. `all_xids`: every line
+    /// that tells an XID was told as a sample.
+    pub(super) fn finish(
+        &mut self,
+        scraped_at: Timestamp,
+        origin: &Origin,
+        all_xids: bool,
+    ) -> Vec<GpuObservation> {
+        let all_xids = all_xids && !self.stray_xid;
         let mut picks = std::mem::take(&mut self.picks);
         settle(&mut picks);
         let mut observations = Vec::new();
@@ -158,8 +175,13 @@ impl Table {
             let (own, rest) = left.split_at(count);
             left = rest;
             if self.entities[place].seen == self.body {
+                let absent = all_xids && self.entities[place].xid != self.body;
                 let blank = self.blank(place, scraped_at, origin);
                 fill(&blank, own, self.scraped_at, &mut observations);
+                // Once a body, whatever times its samples carry.
+                if let Some(newest) = observations.last_mut() {
+                    newest.xid_absent = absent;
+                }
             }
         }
         observations.sort_by(|a, b| {
@@ -192,7 +214,13 @@ impl Table {
             instance: entity.instance.map(|id| (id, entity.profile.clone())),
             holders,
             readings: Vec::new(),
+            xid_absent: false,
         }
+    }
+
+    /// Lines of a body that may tell an XID.
+    pub(super) fn xid_lines(&self, body: &[u8]) -> u64 {
+        self.dialect.xid_lines(body)
     }
 
     /// The boards that the current body names, sorted.
@@ -400,6 +428,18 @@ impl Visitor for Table {
     }
 
     fn sample(&mut self, sample: Sample<Family, SeriesId>) {
+        if self.dialect.is_xid(sample.family) {
+            self.xids += 1;
+            match sample.series {
+                SeriesId::Known(place) => {
+                    let entity = self.series[place as usize].entity;
+                    self.entities[entity as usize].xid = self.body;
+                }
+                SeriesId::NoGpu | SeriesId::TooManyGpus | SeriesId::TooManySeries => {
+                    self.stray_xid = true;
+                }
+            }
+        }
         let result = match sample.series {
             SeriesId::Known(place) => {
                 if sample.family != Family::UNKNOWN || self.is_gpu(place) {

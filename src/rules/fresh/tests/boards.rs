@@ -109,10 +109,10 @@ fn boards_of_no_known_node_go_together_by_target() {
 #[test]
 fn vanished_from_its_hold_on_while_its_target_answers() {
     for (age, want) in [
+        // Its sibling was last named 30 s ago: three collections without it are 120 s.
         (-60, "clear"),
-        (-61, "holds"),
-        (-89, "holds"),
-        (-90, "fires"),
+        (-120, "clear"),
+        (-121, "fires"),
     ] {
         let snapshot = Cluster::new()
             .gpu("GPU-1", "n1", |b| silent_since(age)(b))

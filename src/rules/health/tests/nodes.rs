@@ -187,8 +187,9 @@ fn zero_of_zero_is_not_offered() {
 fn counts_that_disagree() {
     let gone = |seconds: i64| node_of(4, 9, |_| {}).silence("n1-3", Some(-seconds));
     for (seconds, said) in [
-        (60, "holds"),
-        (90, "gpu_count_mismatch warning moderate"),
+        (60, "clear"),
+        (90, "clear"),
+        (120, "gpu_count_mismatch warning moderate"),
         (240, "gpu_count_mismatch warning moderate"),
         (270, "gpu_count_mismatch critical moderate"),
     ] {

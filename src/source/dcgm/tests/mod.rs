@@ -4,6 +4,7 @@ mod bodies;
 mod labels;
 mod values;
 mod view;
+mod xid;
 
 use jiff::Timestamp;
 
