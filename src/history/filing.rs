@@ -21,6 +21,7 @@ impl Filing<'_> {
             kind: signal.spec().kind,
             back: back.get(),
             gap: self.limits.stale_after.get(),
+            collection: self.limits.collection_interval.get(),
         }
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
         kind: Kind::Gauge,
         back: LOOK_BACK,
         gap: limits.stale_after.get(),
+        collection: limits.collection_interval.get(),
     };
     let mut late = 0;
     for (have, filed) in [

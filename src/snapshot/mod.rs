@@ -40,7 +40,7 @@ pub use source::{
     ErrorKind, SourceError, SourceId, SourceState, SourceStatus, TargetState, TargetStatus,
 };
 pub use termination::{Termination, TerminationKind};
-pub use track::{Edge, Filed, Growth, Manner, NodeTrack, Point, Track, increase};
+pub use track::{Edge, Filed, Growth, Manner, NodeTrack, Point, Track};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

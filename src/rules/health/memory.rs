@@ -112,8 +112,8 @@ fn grew(
 ) -> Option<Sign> {
     let last = gpu.live(signal)?;
     let track = gpu.board.track(signal)?;
-    let lately = gpu.now.duration_since(track.changed()) < thresholds.memory_growth_window.get();
-    if track.growth() <= 0.0 || !lately || track.reset() == Some(track.changed()) {
+    let grew = track.grew()?;
+    if gpu.now.duration_since(grew) >= thresholds.memory_growth_window.get() {
         return None;
     }
     let text = format!(
@@ -121,15 +121,8 @@ fn grew(
         words::short(track.growth()),
         words::short(last.value)
     );
-    let evidence = Evidence::at(text.clone(), signal.spec().name, track.changed());
-    let sign = Sign::new(
-        cause,
-        Severity::Warning,
-        Kind::Memory,
-        track.changed(),
-        text,
-        evidence,
-    );
+    let evidence = Evidence::at(text.clone(), signal.spec().name, grew);
+    let sign = Sign::new(cause, Severity::Warning, Kind::Memory, grew, text, evidence);
     Some(sign.reading(MEMORY).fact(words::fact(signal, last)))
 }
 

@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 
+use super::climb::{Way, climb};
 use super::tip::{Edge, Packed, Stamp, Tip};
-use super::{Point, Track, increase};
+use super::{Point, Track};
 use crate::snapshot::Kind;
 
 /// Edges of a code that are listed; older ones are only counted.
@@ -29,6 +30,8 @@ pub struct Manner {
     pub back: SignedDuration,
     /// A silence longer than this is a gap.
     pub gap: SignedDuration,
+    /// Readings closer than this may repeat one collection.
+    pub collection: SignedDuration,
 }
 
 impl Track {
@@ -40,6 +43,7 @@ impl Track {
             points: vec![point],
             settled: None,
             tip: start(point, manner.kind),
+            way: Way::of(manner.kind, manner.collection),
         }
     }
 
@@ -135,6 +139,7 @@ fn start(point: Packed, kind: Kind) -> Tip {
         changed: point.at,
         before_change: Stamp::NONE,
         growth: 0.0,
+        grew: Stamp::NONE,
         rare: None,
     };
     if kind == Kind::Code && point.value > 0.0 {
@@ -160,12 +165,9 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
     }
     match manner.kind {
         Kind::Counter | Kind::Lifetime => {
-            if point.value < before.value {
-                tip.rare().reset = point.at;
-            }
-            tip.growth += increase(before.value, point.value);
+            step_counter(tip, point, Way::of(manner.kind, manner.collection));
         }
-        Kind::Code => step_code(tip, point),
+        Kind::Code => step_code(tip, point, manner.collection),
         Kind::Bits if passed <= manner.gap => add_bits(tip, before.value, passed),
         Kind::Bits | Kind::Gauge | Kind::State => {}
     }
@@ -176,10 +178,32 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
     tip.last = point;
 }
 
+fn step_counter(tip: &mut Tip, point: Packed, way: Way) {
+    let had = tip.rare.as_ref().and_then(|rare| rare.fall);
+    let mut fall = had;
+    let climbed = climb(tip.last, &mut fall, point, way);
+    if fall != had {
+        tip.rare().fall = fall;
+    }
+    if let Some(reset) = climbed.reset {
+        tip.rare().reset = reset;
+    }
+    for (at, amount) in climbed.growth {
+        if amount > 0.0 {
+            tip.growth += amount;
+            tip.grew = at;
+        }
+    }
+}
+
 /// A code that differs from the last one known is an edge. Absence in between changes nothing:
-/// the same code afterwards is the same sticky value.
-fn step_code(tip: &mut Tip, point: Packed) {
+/// the same code afterwards is the same sticky value. A code that turns into 0 is a reset where
+/// nothing was missing in between: a restart of who collects makes it 0 as well.
+fn step_code(tip: &mut Tip, point: Packed, collection: SignedDuration) {
     let before = tip.last;
+    if point.value == 0.0 && before.value > 0.0 && point.at.since(before.at) <= collection * 2 {
+        tip.rare().reset = point.at;
+    }
     if point.value <= 0.0 || point.value == before.value {
         return;
     }
