@@ -2,9 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::code;
 use super::fleet::Fleet;
 use crate::finding::Evidence;
-use crate::snapshot::{Entity, Gpu, Reading, SeriesKey, Signal, Track, dcgm_names};
+use crate::snapshot::{Entity, Gpu, Kind, Reading, SeriesKey, Signal, Track, dcgm_names};
 
 /// The signals that tell of health. Series of one XID come and go by nature and are not here.
 const HEALTH: [Signal; 16] = [
@@ -47,7 +48,7 @@ pub(super) enum Export {
     Whole,
     /// A health signal is missing that was there before or that its siblings have.
     Lost,
-    /// A health signal has been missing for so long that what it showed is over by its age.
+    /// The XID family has been missing for so long that what it showed is over by its age.
     LongLost,
     /// There is none at all.
     Nothing,
@@ -98,23 +99,24 @@ fn part_without_xid(gpu: &Gpu) -> bool {
         && instances.any(|part| !tells(&part.entity))
 }
 
-/// How far what a board exports allows to call it quiet. `gone` is how long an XID family may be
-/// absent before what it showed is over by its age.
-pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
-    let limits = &fleet.snapshot.limits;
-    let gone_after = |signal| match signal {
-        Signal::Xid => fleet.thresholds.xid_clear_after.get(),
-        _ => limits.forget_after.get(),
-    };
+/// How far what a board exports allows to call it quiet. Only XIDs end by their age: a level or
+/// rate that was trouble when its series ended is never quiet for want of the series.
+pub(super) fn state(fleet: &Fleet<'_>, at: usize) -> Export {
+    let (limits, gpu) = (&fleet.snapshot.limits, &fleet.snapshot.gpus[at]);
     let mut state = Export::Whole;
-    for (signal, since) in lost(gpu) {
-        let gone = gpu.now.duration_since(since);
-        let after = gone_after(signal);
-        if gone < after {
+    for lost in lost(fleet, gpu) {
+        let gone = gpu.now.duration_since(lost.since);
+        let xid_gone_after = fleet.thresholds.xid_clear_after.get();
+        let after = match lost.signal {
+            Signal::Xid => xid_gone_after,
+            _ => limits.forget_after.get(),
+        };
+        if gone < after || lost.in_trouble {
             return Export::Lost;
         }
         // Long enough to close what was open; after that, it is a signal that is not exported.
-        if gone < after + limits.forget_after.get() {
+        let closes = gone < after + limits.forget_after.get() || code::has_expired(fleet, at);
+        if lost.signal == Signal::Xid && closes {
             state = Export::LongLost;
         }
     }
@@ -143,27 +145,55 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     }
 }
 
-/// Health series that were seen and are not live, with the time they were last there.
-fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
+/// A health series that was seen and is not live.
+struct Lost {
+    signal: Signal,
+    /// When it was last there.
+    since: Timestamp,
+    /// Whether its last word was one that can hold a finding open.
+    in_trouble: bool,
+}
+
+fn lost(fleet: &Fleet<'_>, gpu: &Gpu) -> Vec<Lost> {
     let mut lost = Vec::new();
     for (_, entity) in gpu.entities() {
         for signal in HEALTH.into_iter().chain([Signal::HealthStatus]) {
             for (part, track) in entity.parts(signal) {
                 let key = SeriesKey { signal, part };
-                match gpu.reading_of(entity, key) {
-                    Reading::Live(_) => {}
-                    Reading::Stale(seen) => lost.push((signal, seen.at)),
+                let since = match gpu.reading_of(entity, key) {
+                    Reading::Stale(seen) => seen.at,
                     // An absent XID family: seen before, or never (on an instance's board, or
                     // on a DCGM that has none before the first XID).
-                    Reading::Missing(_) if was_there(track) => {
-                        lost.push((signal, track.changed()));
-                    }
-                    Reading::Missing(_) => {}
-                }
+                    Reading::Missing(_) if was_there(track) => track.changed(),
+                    Reading::Live(_) | Reading::Missing(_) => continue,
+                };
+                lost.push(Lost {
+                    signal,
+                    since,
+                    in_trouble: in_trouble(fleet, signal, track),
+                });
             }
         }
     }
     lost
+}
+
+/// Whether the last word of a series is one that can hold a finding open.
+fn in_trouble(fleet: &Fleet<'_>, signal: Signal, track: &Track) -> bool {
+    let last = track.last();
+    let raised = last.value > 0.0;
+    let grew_lately = track.grew().is_some_and(|grew| {
+        last.at.duration_since(grew) < fleet.thresholds.memory_growth_window.get()
+    });
+    match signal.spec().kind {
+        // A path that was never seen up is how the machine is built.
+        Kind::State if signal == Signal::P2pStatus => raised && track.before_change().is_some(),
+        Kind::State => raised,
+        Kind::Counter | Kind::Lifetime => {
+            grew_lately || (raised && signal == Signal::EccDoubleBitVolatile)
+        }
+        Kind::Gauge | Kind::Code | Kind::Bits => false,
+    }
 }
 
 fn was_there(track: &Track) -> bool {
