@@ -167,10 +167,8 @@ pub(super) fn restarts(
 ) -> Vec<Evidence> {
     const NEAR: SignedDuration = SignedDuration::from_mins(10);
     let near = |at: jiff::Timestamp| at.duration_since(since).abs() <= NEAR;
-    let told = fleet.snapshot.inventory.events.iter().filter(|event| {
-        &*event.kind == "Node"
-            && *event.name == *view.node.name.as_str()
-            && matches!(&*event.reason, "Starting" | "Rebooted" | "NodeNotReady")
+    let told = fleet.events_of(&view.node.name).iter().filter(|event| {
+        matches!(&*event.reason, "Starting" | "Rebooted" | "NodeNotReady")
             && (near(event.first) || near(event.last))
     });
     let mut restarts: Vec<_> = told
