@@ -15,6 +15,7 @@ fn needs() -> BTreeMap<Signal, Span> {
     BTreeMap::from([
         (Signal::CoreTemperature, Span::minutes(5)),
         (Signal::PcieReplay, Span::minutes(5)),
+        (Signal::RowRemapUncorrectable, Span::seconds(0)),
         (Signal::Xid, Span::seconds(0)),
         (Signal::GpuUtilization, Span::seconds(0)),
     ])
