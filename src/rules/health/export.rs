@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::code;
 use super::fleet::Fleet;
 use crate::finding::Evidence;
-use crate::snapshot::{Entity, Gpu, Kind, Reading, SeriesKey, Signal, Track, dcgm_names};
+use crate::snapshot::{Entity, Gpu, Growth, Kind, Reading, SeriesKey, Signal, Track, dcgm_names};
 
 /// The signals that tell of health. Series of one XID come and go by nature and are not here.
 const HEALTH: [Signal; 16] = [
@@ -228,34 +228,31 @@ pub(super) fn missing(gpu: &Gpu) -> Vec<Evidence> {
         .collect()
 }
 
-/// The present value of a counter over all links: the series of the whole where there is one,
-/// else the sum of the parts, never both. Gives the growth since a time, and when it began.
+/// The growth of a counter over all links: that of the series of the whole where there is one,
+/// else the sum of the parts, never both.
 pub(super) fn growth_over_links(
     gpu: &Gpu,
     signal: Signal,
     window: SignedDuration,
-) -> Option<(f64, SignedDuration, Option<Timestamp>)> {
+) -> Option<Growth> {
     let from = gpu.now.saturating_sub(window).unwrap_or(gpu.now);
     let live = |key: SeriesKey| gpu.reading(key).live().is_some();
-    let grown = |track: &Track| track.growth_since(from);
     if live(signal.into()) {
-        let growth = grown(gpu.board.track(signal)?)?;
-        return Some((growth.amount, growth.over, growth.began));
+        return gpu.board.track(signal)?.growth_since(from);
     }
-    let mut sum: Option<(f64, SignedDuration, Option<Timestamp>)> = None;
-    for (part, track) in gpu.board.parts(signal) {
-        let key = SeriesKey { signal, part };
-        if part.number().is_none() || !live(key) {
-            continue;
-        }
-        let Some(growth) = grown(track) else { continue };
-        let (amount, over, began) = sum.get_or_insert((0.0, growth.over, None));
-        *amount += growth.amount;
-        *over = (*over).max(growth.over);
-        *began = match (*began, growth.began) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+    let parts = gpu.board.parts(signal).filter(|(part, _)| {
+        let key = SeriesKey {
+            signal,
+            part: *part,
         };
-    }
-    sum
+        part.number().is_some() && live(key)
+    });
+    parts
+        .filter_map(|(_, track)| track.growth_since(from))
+        .reduce(|a, b| Growth {
+            amount: a.amount + b.amount,
+            over: a.over.max(b.over),
+            began: a.began.into_iter().chain(b.began).min(),
+            older: a.older || b.older,
+        })
 }

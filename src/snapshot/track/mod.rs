@@ -46,9 +46,15 @@ pub struct Growth {
     pub amount: f64,
     /// From the first to the last point that was used.
     pub over: SignedDuration,
-    /// Time of the first increase, if there was one.
+    /// Time of the first increase, if there was one; where it may be older than the stretch, the
+    /// beginning of the stretch.
     pub began: Option<Timestamp>,
+    /// Whether it may have begun before the stretch: it grew from the start, or not long before.
+    pub older: bool,
 }
+
+/// Growth that follows other growth within this time is not its beginning.
+const QUIET: SignedDuration = SignedDuration::from_hours(1);
 
 impl Growth {
     /// Growth per second; 0 where there is nothing to divide by.
@@ -172,11 +178,14 @@ impl Track {
         if first.at == last.at {
             return None;
         }
+        let mut began = None;
         let mut growth = Growth {
             amount: 0.0,
             over: last.at.since(first.at),
             began: None,
+            older: false,
         };
+        let mut earlier = self.settled.as_ref().map_or(Stamp::NONE, |tip| tip.grew);
         let (mut before, mut fall) = match &self.settled {
             Some(tip) => (tip.last, tip.rare.as_ref().and_then(|rare| rare.fall)),
             None => (*self.points.first()?, None),
@@ -187,10 +196,17 @@ impl Track {
             for (at, amount) in climbed.growth {
                 if amount > 0.0 && at > first.at {
                     growth.amount += amount;
-                    growth.began.get_or_insert(at.get());
+                    began.get_or_insert(at);
+                } else if amount > 0.0 {
+                    earlier = at;
                 }
             }
         }
+        growth.older = began.is_some_and(|began| {
+            let from_the_start = began.since(first.at) <= self.way.collection * 2;
+            from_the_start || (earlier != Stamp::NONE && first.at.since(earlier) <= QUIET)
+        });
+        growth.began = began.map(|began| if growth.older { first.at } else { began }.get());
         Some(growth)
     }
 
