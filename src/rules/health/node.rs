@@ -8,6 +8,7 @@ use super::fleet::Fleet;
 use super::sign::{Found, Sign};
 use crate::finding::{Evidence, Reason};
 use crate::rules::planned_work;
+use crate::rules::sharing::shares_gpus;
 use crate::snapshot::{Gpu, ListState, Node, NodeName, NodeTrack, is_gpu_resource};
 
 /// Which board a node's sign belongs to.
@@ -64,12 +65,7 @@ impl View<'_> {
 
     /// Whether the plugin multiplies boards by replicas.
     pub(super) fn is_shared(&self) -> bool {
-        let replicas = self.label("nvidia.com/gpu.replicas");
-        let strategy = self.label("nvidia.com/gpu.sharing-strategy");
-        replicas.is_some_and(|count| !matches!(count, "0" | "1"))
-            || strategy.is_some_and(|strategy| !matches!(strategy, "" | "none"))
-            || gpu_resources(self.node)
-                .any(|(name, capacity, _)| name == "nvidia.com/gpu.shared" && capacity > 0)
+        shares_gpus(self.node)
     }
 
     /// Its boards.
