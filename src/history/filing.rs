@@ -34,6 +34,7 @@ impl Filing<'_> {
             back: back.get(),
             gap: self.limits.stale_after.get(),
             teller: self.teller,
+            collection: self.limits.collection_interval.get(),
         }
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn file(track: &mut NodeTrack, seen: &NodeObservation, limits: &Limit
         back: LOOK_BACK,
         gap: limits.stale_after.get(),
         teller: 0,
+        collection: limits.collection_interval.get(),
     };
     let mut late = 0;
     for (have, filed) in [

@@ -15,6 +15,7 @@ fn needs() -> BTreeMap<Signal, Span> {
     BTreeMap::from([
         (Signal::CoreTemperature, Span::minutes(5)),
         (Signal::PcieReplay, Span::minutes(5)),
+        (Signal::RowRemapUncorrectable, Span::seconds(0)),
         (Signal::Xid, Span::seconds(0)),
         (Signal::GpuUtilization, Span::seconds(0)),
     ])
@@ -62,6 +63,7 @@ fn observation() -> impl Strategy<Value = Observation> {
     let signals = prop::sample::select(vec![
         Signal::CoreTemperature,
         Signal::PcieReplay,
+        Signal::RowRemapUncorrectable,
         Signal::Xid,
         Signal::GpuUtilization,
     ]);
@@ -348,6 +350,99 @@ fn counters_grow_over_resets() {
     assert_eq!(track.reset(), Some(at(-60)));
     let growth = track.growth_since(at(-60)).expect("two points");
     assert_eq!((growth.amount, growth.over.as_secs()), (2.0, 30));
+}
+
+/// Growth since the first point, growth since ten minutes ago, and the reset.
+fn climbed(signal: Signal, points: &[(i64, f64)]) -> (f64, f64, Option<Timestamp>) {
+    let snapshot = one(|board| {
+        board.silent().read(signal, points);
+    });
+    let track = gpu(&snapshot).board.track(signal).expect("tracked");
+    let growth = track.growth_since(at(-600)).expect("two points");
+    (track.growth(), growth.amount, track.reset())
+}
+
+#[test]
+fn a_fall_is_a_reset_once_the_next_collection_confirms_it() {
+    let replays = |points: &[(i64, f64)]| climbed(Signal::PcieReplay, points);
+    // One that is taken back is neither a reset nor growth.
+    let glitch = [(-90, 100.0), (-60, 0.0), (-30, 101.0)];
+    assert_eq!(replays(&glitch), (1.0, 1.0, None));
+    // Nothing is known before the next collection; a scrape in between repeats the value.
+    let open = [(-90, 100.0), (-60, 4.0), (-45, 4.0)];
+    assert_eq!(replays(&open), (0.0, 0.0, None));
+    let twice = [(-90, 100.0), (-60, 0.0), (-45, 0.0), (-30, 100.0)];
+    assert_eq!(replays(&twice), (0.0, 0.0, None));
+    let stays = [(-90, 100.0), (-60, 4.0), (-45, 4.0), (-30, 4.0)];
+    assert_eq!(replays(&stays), (4.0, 4.0, Some(at(-60))));
+    let again = [(-120, 100.0), (-90, 50.0), (-60, 0.0), (-30, 7.0)];
+    assert_eq!(replays(&again), (57.0, 57.0, Some(at(-60))));
+}
+
+#[test]
+fn a_glitch_at_the_edge_of_a_window_or_look_back_is_no_growth() {
+    let mut points: Vec<(i64, f64)> = (-900..0)
+        .step_by(30)
+        .map(|seconds| (seconds, 100.0))
+        .collect();
+    for glitch in 0..points.len() - 1 {
+        points[glitch].1 = if glitch == 0 { 100.0 } else { 0.0 };
+        let snapshot = one(|board| {
+            board.silent().read(Signal::PcieReplay, &points);
+        });
+        let track = gpu(&snapshot)
+            .board
+            .track(Signal::PcieReplay)
+            .expect("tracked");
+        for from in (-400..-30).step_by(10) {
+            let growth = track.growth_since(at(from)).expect("two points");
+            assert_eq!(growth.amount, 0.0, "{glitch} {from}");
+        }
+        assert_eq!((track.growth(), track.reset()), (0.0, None), "{glitch}");
+        points[glitch].1 = 100.0;
+    }
+}
+
+#[test]
+fn a_counter_of_the_boards_life_grows_above_its_highest_value_only() {
+    let remaps = |points: &[(i64, f64)]| climbed(Signal::RowRemapUncorrectable, points).0;
+    for (points, growth) in [
+        (&[(-90, 12.0), (-60, 0.0), (-30, 12.0)][..], 0.0),
+        (&[(-90, 12.0), (-60, 0.0), (-30, 13.0)], 1.0),
+        (
+            &[
+                (-150, 12.0),
+                (-120, 0.0),
+                (-90, 0.0),
+                (-60, 1.0),
+                (-30, 12.0),
+            ],
+            0.0,
+        ),
+    ] {
+        assert_eq!(remaps(points), growth, "{points:?}");
+        let reset = climbed(Signal::EccDoubleBitAggregate, points).2;
+        assert_eq!(reset, None, "{points:?}");
+    }
+}
+
+#[test]
+fn a_code_turns_into_0_only_where_nothing_is_missing_in_between() {
+    let zero = |points: &[(i64, f64)], from: i64| {
+        let snapshot = one(|board| {
+            board.silent().steady(Signal::PowerUsage, from, 300.0);
+            board.read(Signal::Xid, points);
+        });
+        gpu(&snapshot)
+            .board
+            .track(Signal::Xid)
+            .expect("tracked")
+            .reset()
+    };
+    assert_eq!(zero(&[(-60, 79.0), (-30, 0.0)], -30), Some(at(-30)));
+    assert_eq!(zero(&[(-120, 79.0), (-30, 0.0)], -30), None, "a silence");
+    let absent = [(-90, 79.0), (-30, 0.0)];
+    assert_eq!(zero(&absent, -90), None, "an absent family");
 }
 
 #[test]

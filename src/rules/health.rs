@@ -47,7 +47,9 @@
 //! Other codes: some time after the event. Levels and counters: when they are live and quiet. *Clear*
 //! needs a live GPU whose health signals, as far as it ever had them and as far as its siblings on
 //! the same exporter have them, are all there. A loss of telemetry never ends a finding: what was
-//! seen stays seen. An XID family that disappeared closes its findings as expired, never as resolved.
+//! seen stays seen. An XID family that disappeared closes its findings as expired, never as resolved:
+//! after an hour, and a code whose remedy is a reset after a week. A level or counter that told of
+//! trouble when its series ended stays undecided for as long as the board is known.
 //!
 //! # Not reported when
 //!
@@ -320,7 +322,7 @@ fn board_verdict(fleet: &Fleet<'_>, at: usize, mut found: Found) -> Verdict {
     if holds {
         return Verdict::Holds;
     }
-    match export::state(fleet, gpu) {
+    match export::state(fleet, at) {
         Export::Lost | Export::Nothing => Verdict::Undecided(Reason::NotExported),
         Export::LongLost => Verdict::Expired,
         Export::Whole if code::has_expired(fleet, at) => Verdict::Expired,

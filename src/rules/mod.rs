@@ -10,6 +10,7 @@ mod judge;
 pub mod node_condition;
 mod planned;
 pub mod product;
+mod sharing;
 mod siblings;
 mod specification;
 mod steps;

@@ -41,7 +41,7 @@ pub use source::{
     Unlabelled,
 };
 pub use termination::{Termination, TerminationKind};
-pub use track::{Edge, Filed, Growth, Manner, NodeTrack, Point, Track, increase};
+pub use track::{Edge, Filed, Growth, Manner, NodeTrack, Point, Track};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

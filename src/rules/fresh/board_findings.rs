@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::boards::{Group, Member, Sight};
 use super::nodes::offered;
-use super::pods::shares;
 use super::remedy;
 use super::scene::{Scene, last_seen};
 use super::signals::Stuck;
 use crate::finding::{Cause, Evidence, Fact, Finding, Grade, Step};
+use crate::rules::sharing::shares_gpus;
 use crate::rules::steps;
 use crate::rules::{words, xid};
 use crate::snapshot::{Edge, Gpu, Liveness, NodeName, Signal};
@@ -50,7 +50,7 @@ pub(super) fn vanished(
     }
     let hides = "exporters before 4.4.2-4.7.0 hide free GPUs in DRA and virtual-GPU mode";
     match node {
-        Some(node) if shares(node) || offered(node).all(|(_, count)| count <= 0) => {
+        Some(node) if shares_gpus(node) || offered(node).all(|(_, count)| count <= 0) => {
             finding.grade = Grade::Contradicted;
             finding.contradicting.push(Evidence::of(
                 format!("the node shares its GPUs or gives them out by DRA: {hides}"),

@@ -9,6 +9,7 @@ use super::nodes::offered;
 use super::remedy;
 use super::scene::{Scene, fires};
 use crate::finding::{Cause, Evidence, Fact, Finding, Judgement, Reason, Verdict};
+use crate::rules::sharing::shares_gpus;
 use crate::rules::steps;
 use crate::snapshot::{Gpu, Hold, Node, NodeName, Pod, PodPhase, is_gpu_resource};
 
@@ -82,19 +83,6 @@ pub(super) fn judge(scene: &Scene<'_>) -> Vec<Judgement> {
     judgements
 }
 
-/// Whether a node's GPUs are shared by time-slicing or MPS: then the exporter cannot tell pods apart.
-pub(super) fn shares(node: &Node) -> bool {
-    let label = |key: &str| node.labels.get(key).map(|value| &**value);
-    let strategy = label("nvidia.com/gpu.sharing-strategy").is_some_and(|s| s != "none");
-    let replicas = label("nvidia.com/gpu.replicas")
-        .and_then(|count| count.parse::<u32>().ok())
-        .is_some_and(|count| count > 1);
-    let product = label("nvidia.com/gpu.product").is_some_and(|p| p.ends_with("-SHARED"));
-    let resource =
-        offered(node).any(|(name, count)| &**name == "nvidia.com/gpu.shared" && count > 0);
-    strategy || replicas || product || resource
-}
-
 fn unlabelled(scene: &Scene<'_>, place: &Place<'_>) -> Verdict {
     if !place.complete {
         return Verdict::Undecided(Reason::InventoryIncomplete);
@@ -106,7 +94,7 @@ fn unlabelled(scene: &Scene<'_>, place: &Place<'_>) -> Verdict {
     if place.holding.is_empty() || !place.named(scene).is_empty() {
         return Verdict::Clear;
     }
-    if shares(node) {
+    if shares_gpus(node) {
         return Verdict::Undecided(Reason::Shared);
     }
     if !place.all_live() {

@@ -72,19 +72,25 @@ pub(super) fn finding(place: &Place<'_>, mut found: Found) -> Option<Finding> {
         .timeline
         .dedup_by(|a, b| a.at == b.at && a.text == b.text);
     let excess = finding.timeline.len().saturating_sub(MAX_TIMELINE);
-    finding.timeline.drain(..excess);
+    let undated = finding.timeline.partition_point(|entry| entry.at.is_none());
+    finding
+        .timeline
+        .drain(undated.min(MAX_TIMELINE)..undated.min(MAX_TIMELINE) + excess);
     Some(finding)
 }
 
-/// XIDs have entries of their own, all of them; the rest began at some time.
+/// XIDs have entries of their own, all of them; the rest began at some time. What may be older than
+/// its first evidence has no place in the order: it comes before what has one.
 fn in_time(sign: &Sign) -> Option<Evidence> {
-    (sign.kind != Kind::Xid).then(|| {
-        Evidence::at(
-            sign.headline.clone(),
-            sign.evidence.source.clone(),
-            sign.since,
-        )
-    })
+    let source = sign.evidence.source.clone();
+    match sign.kind {
+        Kind::Xid => None,
+        _ if sign.older => {
+            let text = format!("{}{}", sign.headline, sign.may_be_older());
+            Some(Evidence::of(text, source))
+        }
+        _ => Some(Evidence::at(sign.headline.clone(), source, sign.since)),
+    }
 }
 
 fn add<T: PartialEq>(to: &mut Vec<T>, from: Vec<T>) {

@@ -60,6 +60,7 @@ pub(super) fn look(fleet: &Fleet<'_>, at: usize, capacity_lost: bool, found: &mu
         let context = Context {
             fleet,
             gpu,
+            at,
             code: *code,
             known: xid::lookup(*code),
             times,
@@ -80,6 +81,8 @@ pub(super) fn look(fleet: &Fleet<'_>, at: usize, capacity_lost: bool, found: &mu
 struct Context<'a> {
     fleet: &'a Fleet<'a>,
     gpu: &'a Gpu,
+    /// The board's place in the snapshot.
+    at: usize,
     code: u16,
     known: Option<&'static Xid>,
     times: u64,
@@ -250,7 +253,7 @@ impl Context<'_> {
         let enough = self.times as f64 >= self.fleet.thresholds.xid_repeats.get();
         self.known.is_some_and(Xid::is_application)
             && enough
-            && self.fleet.others_with(self.code, self.gpu) == 0
+            && self.fleet.others_with(self.code, self.at) == 0
             && self.holders(events) > 1
     }
 
@@ -273,7 +276,7 @@ impl Context<'_> {
 
     fn speak_against(&self, sign: &mut Sign, events: &[&Event], repeated: bool) {
         let Some(known) = self.known else { return };
-        let others = self.fleet.others_with(self.code, self.gpu);
+        let others = self.fleet.others_with(self.code, self.at);
         if known.is_application() && !repeated {
             let text = if others > 0 {
                 sign.doubt = Some(Doubt::Contradicted);

@@ -9,7 +9,7 @@ use super::node::{Claim, NodeFound, View, restarts};
 use super::sign::{Kind, Sign};
 use crate::finding::{Cause, Evidence, Fact, Reason, Severity};
 use crate::rules::words;
-use crate::snapshot::{Gpu, Liveness, TargetState, Track};
+use crate::snapshot::{Gpu, Liveness, Track};
 
 /// Looks for counts that disagree.
 pub(super) fn look(fleet: &Fleet<'_>, view: &View<'_>, node: &mut NodeFound) {
@@ -85,7 +85,7 @@ impl Boards {
                     newcomers.extend(first_seen(gpu));
                 }
                 // Its exporter does not answer: nothing is known of it.
-                Liveness::Stale { .. } if is_silent(fleet, gpu) => {
+                Liveness::Stale { .. } if fleet.is_silent(gpu) => {
                     silent = true;
                     present += 1;
                 }
@@ -113,18 +113,6 @@ impl Boards {
     fn before(&self) -> i64 {
         self.present + i64::try_from(self.missing.len()).unwrap_or(0)
     }
-}
-
-/// Whether the board's target is there and does not answer.
-fn is_silent(fleet: &Fleet<'_>, gpu: &Gpu) -> bool {
-    let targets = fleet
-        .snapshot
-        .sources
-        .iter()
-        .flat_map(|source| &source.targets);
-    targets
-        .filter(|target| Some(&target.url) == gpu.identity.target.as_ref())
-        .any(|target| target.state != TargetState::Up)
 }
 
 fn first_seen(gpu: &Gpu) -> Option<Timestamp> {

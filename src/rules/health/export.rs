@@ -2,9 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::code;
 use super::fleet::Fleet;
 use crate::finding::Evidence;
-use crate::snapshot::{Entity, Gpu, Reading, SeriesKey, Signal, Track, dcgm_names};
+use crate::snapshot::{Entity, Gpu, Growth, Kind, Reading, SeriesKey, Signal, Track, dcgm_names};
 
 /// The signals that tell of health. Series of one XID come and go by nature and are not here.
 const HEALTH: [Signal; 16] = [
@@ -47,7 +48,7 @@ pub(super) enum Export {
     Whole,
     /// A health signal is missing that was there before or that its siblings have.
     Lost,
-    /// A health signal has been missing for so long that what it showed is over by its age.
+    /// The XID family has been missing for so long that what it showed is over by its age.
     LongLost,
     /// There is none at all.
     Nothing,
@@ -98,23 +99,24 @@ fn part_without_xid(gpu: &Gpu) -> bool {
         && instances.any(|part| !tells(&part.entity))
 }
 
-/// How far what a board exports allows to call it quiet. `gone` is how long an XID family may be
-/// absent before what it showed is over by its age.
-pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
-    let limits = &fleet.snapshot.limits;
-    let gone_after = |signal| match signal {
-        Signal::Xid => fleet.thresholds.xid_clear_after.get(),
-        _ => limits.forget_after.get(),
-    };
+/// How far what a board exports allows to call it quiet. Only XIDs end by their age: a level or
+/// rate that was trouble when its series ended is never quiet for want of the series.
+pub(super) fn state(fleet: &Fleet<'_>, at: usize) -> Export {
+    let (limits, gpu) = (&fleet.snapshot.limits, &fleet.snapshot.gpus[at]);
     let mut state = Export::Whole;
-    for (signal, since) in lost(gpu) {
-        let gone = gpu.now.duration_since(since);
-        let after = gone_after(signal);
-        if gone < after {
+    for lost in lost(fleet, gpu) {
+        let gone = gpu.now.duration_since(lost.since);
+        let xid_gone_after = fleet.thresholds.xid_clear_after.get();
+        let after = match lost.signal {
+            Signal::Xid => xid_gone_after,
+            _ => limits.forget_after.get(),
+        };
+        if gone < after || lost.in_trouble {
             return Export::Lost;
         }
         // Long enough to close what was open; after that, it is a signal that is not exported.
-        if gone < after + limits.forget_after.get() {
+        let closes = gone < after + limits.forget_after.get() || code::has_expired(fleet, at);
+        if lost.signal == Signal::Xid && closes {
             state = Export::LongLost;
         }
     }
@@ -143,27 +145,55 @@ pub(super) fn state(fleet: &Fleet<'_>, gpu: &Gpu) -> Export {
     }
 }
 
-/// Health series that were seen and are not live, with the time they were last there.
-fn lost(gpu: &Gpu) -> Vec<(Signal, Timestamp)> {
+/// A health series that was seen and is not live.
+struct Lost {
+    signal: Signal,
+    /// When it was last there.
+    since: Timestamp,
+    /// Whether its last word was one that can hold a finding open.
+    in_trouble: bool,
+}
+
+fn lost(fleet: &Fleet<'_>, gpu: &Gpu) -> Vec<Lost> {
     let mut lost = Vec::new();
     for (_, entity) in gpu.entities() {
         for signal in HEALTH.into_iter().chain([Signal::HealthStatus]) {
             for (part, track) in entity.parts(signal) {
                 let key = SeriesKey { signal, part };
-                match gpu.reading_of(entity, key) {
-                    Reading::Live(_) => {}
-                    Reading::Stale(seen) => lost.push((signal, seen.at)),
+                let since = match gpu.reading_of(entity, key) {
+                    Reading::Stale(seen) => seen.at,
                     // An absent XID family: seen before, or never (on an instance's board, or
                     // on a DCGM that has none before the first XID).
-                    Reading::Missing(_) if was_there(track) => {
-                        lost.push((signal, track.changed()));
-                    }
-                    Reading::Missing(_) => {}
-                }
+                    Reading::Missing(_) if was_there(track) => track.changed(),
+                    Reading::Live(_) | Reading::Missing(_) => continue,
+                };
+                lost.push(Lost {
+                    signal,
+                    since,
+                    in_trouble: in_trouble(fleet, signal, track),
+                });
             }
         }
     }
     lost
+}
+
+/// Whether the last word of a series is one that can hold a finding open.
+fn in_trouble(fleet: &Fleet<'_>, signal: Signal, track: &Track) -> bool {
+    let last = track.last();
+    let raised = last.value > 0.0;
+    let grew_lately = track.grew().is_some_and(|grew| {
+        last.at.duration_since(grew) < fleet.thresholds.memory_growth_window.get()
+    });
+    match signal.spec().kind {
+        // A path that was never seen up is how the machine is built.
+        Kind::State if signal == Signal::P2pStatus => raised && track.before_change().is_some(),
+        Kind::State => raised,
+        Kind::Counter | Kind::Lifetime => {
+            grew_lately || (raised && signal == Signal::EccDoubleBitVolatile)
+        }
+        Kind::Gauge | Kind::Code | Kind::Bits => false,
+    }
 }
 
 fn was_there(track: &Track) -> bool {
@@ -198,34 +228,31 @@ pub(super) fn missing(gpu: &Gpu) -> Vec<Evidence> {
         .collect()
 }
 
-/// The present value of a counter over all links: the series of the whole where there is one,
-/// else the sum of the parts, never both. Gives the growth since a time, and when it began.
+/// The growth of a counter over all links: that of the series of the whole where there is one,
+/// else the sum of the parts, never both.
 pub(super) fn growth_over_links(
     gpu: &Gpu,
     signal: Signal,
     window: SignedDuration,
-) -> Option<(f64, SignedDuration, Option<Timestamp>)> {
+) -> Option<Growth> {
     let from = gpu.now.saturating_sub(window).unwrap_or(gpu.now);
     let live = |key: SeriesKey| gpu.reading(key).live().is_some();
-    let grown = |track: &Track| track.growth_since(from);
     if live(signal.into()) {
-        let growth = grown(gpu.board.track(signal)?)?;
-        return Some((growth.amount, growth.over, growth.began));
+        return gpu.board.track(signal)?.growth_since(from);
     }
-    let mut sum: Option<(f64, SignedDuration, Option<Timestamp>)> = None;
-    for (part, track) in gpu.board.parts(signal) {
-        let key = SeriesKey { signal, part };
-        if part.number().is_none() || !live(key) {
-            continue;
-        }
-        let Some(growth) = grown(track) else { continue };
-        let (amount, over, began) = sum.get_or_insert((0.0, growth.over, None));
-        *amount += growth.amount;
-        *over = (*over).max(growth.over);
-        *began = match (*began, growth.began) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+    let parts = gpu.board.parts(signal).filter(|(part, _)| {
+        let key = SeriesKey {
+            signal,
+            part: *part,
         };
-    }
-    sum
+        part.number().is_some() && live(key)
+    });
+    parts
+        .filter_map(|(_, track)| track.growth_since(from))
+        .reduce(|a, b| Growth {
+            amount: a.amount + b.amount,
+            over: a.over.max(b.over),
+            began: a.began.into_iter().chain(b.began).min(),
+            older: a.older || b.older,
+        })
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::node::gpu_resources;
-use super::xid::{Event, events};
+use super::xid::{self, events};
 use super::{Thresholds, export, memory};
 use crate::rules::siblings::{Siblings, siblings};
-use crate::snapshot::{ClusterSnapshot, Gpu, Node, NodeName, Signal};
+use crate::snapshot::{ClusterSnapshot, Event, Gpu, Node, NodeName, Signal, TargetState};
 
 /// For how long the same code on other boards is compared.
 const CODES_COMPARED: SignedDuration = SignedDuration::from_hours(24);
@@ -20,7 +20,7 @@ pub(super) struct Fleet<'a> {
     /// The thresholds.
     pub thresholds: &'a Thresholds,
     /// The XIDs of each board, in the snapshot's order of boards.
-    pub events: Vec<Vec<Event>>,
+    pub events: Vec<Vec<xid::Event>>,
     /// The boards of each node that have not been exchanged, by their place in the snapshot.
     pub boards: BTreeMap<&'a NodeName, Vec<usize>>,
     /// Whether any node offers GPUs as a resource.
@@ -31,6 +31,10 @@ pub(super) struct Fleet<'a> {
     /// that of a part of the fleet.
     pub single_bit_partial: bool,
     codes: BTreeMap<u16, BTreeSet<usize>>,
+    /// URLs of the targets that do not answer.
+    silent: BTreeSet<&'a str>,
+    /// What the API reported of nodes, by name.
+    node_events: BTreeMap<&'a str, Vec<&'a Event>>,
     exported: BTreeMap<Siblings, BTreeSet<Signal>>,
 }
 
@@ -45,8 +49,19 @@ impl<'a> Fleet<'a> {
             single_bit: None,
             single_bit_partial: false,
             codes: BTreeMap::new(),
+            silent: silent(snapshot),
+            node_events: BTreeMap::new(),
             exported: BTreeMap::new(),
         };
+        for event in &snapshot.inventory.events {
+            if &*event.kind == "Node" {
+                fleet
+                    .node_events
+                    .entry(&event.name)
+                    .or_default()
+                    .push(event);
+            }
+        }
         let mut rates = Vec::new();
         for (at, gpu) in snapshot.gpus.iter().enumerate() {
             let events = events(gpu, fleet.rebooted(gpu));
@@ -78,19 +93,38 @@ impl<'a> Fleet<'a> {
         self.snapshot.nodes.get(node)?.rebooted()
     }
 
-    /// How many other boards had the code within a day.
-    pub(super) fn others_with(&self, code: u16, gpu: &Gpu) -> usize {
-        let boards = self.codes.get(&code);
-        boards.map_or(0, |boards| {
-            let others = |at: &&usize| self.snapshot.gpus[**at].uuid != gpu.uuid;
-            boards.iter().filter(others).count()
-        })
+    /// How many other boards than the one at a place had the code within a day.
+    pub(super) fn others_with(&self, code: u16, at: usize) -> usize {
+        self.codes
+            .get(&code)
+            .map_or(0, |boards| boards.len() - usize::from(boards.contains(&at)))
+    }
+
+    /// Whether a board's target is there and does not answer.
+    pub(super) fn is_silent(&self, gpu: &Gpu) -> bool {
+        let target = gpu.identity.target.as_deref();
+        target.is_some_and(|url| self.silent.contains(url))
+    }
+
+    /// What the API reported of a node.
+    pub(super) fn events_of(&self, node: &NodeName) -> &[&'a Event] {
+        self.node_events
+            .get(node.as_str())
+            .map_or(&[], Vec::as_slice)
     }
 
     /// What boards that should export the same do export.
     pub(super) fn exported_beside(&self, gpu: &Gpu) -> Option<&BTreeSet<Signal>> {
         self.exported.get(&siblings(gpu))
     }
+}
+
+fn silent(snapshot: &ClusterSnapshot) -> BTreeSet<&str> {
+    let targets = snapshot.sources.iter().flat_map(|source| &source.targets);
+    targets
+        .filter(|target| target.state != TargetState::Up)
+        .map(|target| &*target.url)
+        .collect()
 }
 
 fn offers(node: &Node) -> bool {

@@ -57,17 +57,16 @@ fn crc(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         (Signal::NvlinkCrcFlit, "flow-control"),
         (Signal::NvlinkCrcData, "data"),
     ] {
-        let Some((amount, over, began)) = growth_over_links(gpu, signal, window) else {
+        let Some(growth) = growth_over_links(gpu, signal, window) else {
             continue;
         };
-        let rate = per_minute(amount, over, window) / 60.0;
+        let rate = per_minute(growth.amount, growth.over, window) / 60.0;
         let enter = thresholds.nvlink_crc_per_second.get();
         if rate >= enter {
             let text = format!("{} NVLink {what} CRC errors a second", words::short(rate));
-            let since = began.unwrap_or(gpu.now);
-            found
-                .signs
-                .push(nvlink(Severity::Warning, since, text, signal.spec().name));
+            let since = growth.began.unwrap_or(gpu.now);
+            let sign = nvlink(Severity::Warning, since, text, signal.spec().name);
+            found.signs.push(sign.grown(&growth));
         } else if rate > enter * thresholds.leave_ratio.get() {
             found.holds = true;
         }
@@ -81,14 +80,15 @@ fn events(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         (Signal::NvlinkReplay, "NVLink replays"),
         (Signal::NvlinkRecovery, "NVLink recoveries"),
     ] {
-        let Some((amount, _, Some(began))) = growth_over_links(gpu, signal, window.get()) else {
+        let Some(growth) = growth_over_links(gpu, signal, window.get()) else {
             continue;
         };
-        if amount >= fleet.thresholds.nvlink_events.get() {
-            let text = format!("{} {what} within {window}", words::short(amount));
-            found
-                .signs
-                .push(nvlink(Severity::Warning, began, text, signal.spec().name));
+        if let Some(began) = growth.began
+            && growth.amount >= fleet.thresholds.nvlink_events.get()
+        {
+            let text = format!("{} {what} within {window}", words::short(growth.amount));
+            let sign = nvlink(Severity::Warning, began, text, signal.spec().name);
+            found.signs.push(sign.grown(&growth));
         }
     }
 }
@@ -190,6 +190,7 @@ fn pcie(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         evidence,
     )
     .reading("a poor PCIe connection: the slot, a riser, the host or the GPU")
+    .grown(&growth)
     .fact(words::fact(signal, last));
     sign.missing.push(Evidence::of(
         format!("generation and width of the PCIe link as trained are not exported; {basis}"),

@@ -7,7 +7,7 @@ use super::fleet::Fleet;
 use super::sign::{Found, Kind, Sign, Weight};
 use crate::finding::{Cause, Evidence, Severity};
 use crate::rules::words;
-use crate::snapshot::{Gpu, Signal, Track};
+use crate::snapshot::{Gpu, Growth, Signal, Track};
 
 const MEMORY: &str = "a fault of the GPU's memory";
 
@@ -112,8 +112,8 @@ fn grew(
 ) -> Option<Sign> {
     let last = gpu.live(signal)?;
     let track = gpu.board.track(signal)?;
-    let lately = gpu.now.duration_since(track.changed()) < thresholds.memory_growth_window.get();
-    if track.growth() <= 0.0 || !lately || track.reset() == Some(track.changed()) {
+    let grew = track.grew()?;
+    if gpu.now.duration_since(grew) >= thresholds.memory_growth_window.get() {
         return None;
     }
     let text = format!(
@@ -121,23 +121,16 @@ fn grew(
         words::short(track.growth()),
         words::short(last.value)
     );
-    let evidence = Evidence::at(text.clone(), signal.spec().name, track.changed());
-    let sign = Sign::new(
-        cause,
-        Severity::Warning,
-        Kind::Memory,
-        track.changed(),
-        text,
-        evidence,
-    );
+    let evidence = Evidence::at(text.clone(), signal.spec().name, grew);
+    let sign = Sign::new(cause, Severity::Warning, Kind::Memory, grew, text, evidence);
     Some(sign.reading(MEMORY).fact(words::fact(signal, last)))
 }
 
-/// Corrected errors a minute over the window, and when they began.
+/// Corrected errors a minute over the window, and their growth.
 pub(super) fn single_bit_per_minute(
     gpu: &Gpu,
     thresholds: &Thresholds,
-) -> Option<(f64, Option<Timestamp>, Signal)> {
+) -> Option<(f64, Growth, Signal)> {
     [Signal::EccSingleBitVolatile, Signal::EccSingleBitAggregate]
         .into_iter()
         .find_map(|signal| {
@@ -147,7 +140,7 @@ pub(super) fn single_bit_per_minute(
             let growth = gpu.board.track(signal)?.growth_since(from)?;
             Some((
                 per_minute(growth.amount, growth.over, window),
-                growth.began,
+                growth,
                 signal,
             ))
         })
@@ -178,7 +171,7 @@ pub(super) fn per_minute(amount: f64, over: SignedDuration, window: SignedDurati
 
 fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
     let thresholds = fleet.thresholds;
-    let Some((rate, began, signal)) = single_bit_per_minute(gpu, thresholds) else {
+    let Some((rate, growth, signal)) = single_bit_per_minute(gpu, thresholds) else {
         return;
     };
     let Some((median, boards)) = fleet.single_bit else {
@@ -193,7 +186,7 @@ fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
         found.holds |= part && rate > floor * thresholds.leave_ratio.get();
         return;
     }
-    let (Some(began), true) = (began, rate > limit) else {
+    let (Some(began), true) = (growth.began, rate > limit) else {
         found.holds = true;
         return;
     };
@@ -215,6 +208,7 @@ fn single_bit(fleet: &Fleet<'_>, gpu: &Gpu, found: &mut Found) {
     found.signs.push(
         sign.reading(
             "memory that degrades; corrected errors alone are no reason to replace a board",
-        ),
+        )
+        .grown(&growth),
     );
 }

@@ -8,6 +8,7 @@ use super::fleet::Fleet;
 use super::sign::{Found, Sign};
 use crate::finding::{Evidence, Reason};
 use crate::rules::planned_work;
+use crate::rules::sharing::shares_gpus;
 use crate::snapshot::{Gpu, ListState, Node, NodeName, NodeTrack, is_gpu_resource};
 
 /// Which board a node's sign belongs to.
@@ -64,12 +65,7 @@ impl View<'_> {
 
     /// Whether the plugin multiplies boards by replicas.
     pub(super) fn is_shared(&self) -> bool {
-        let replicas = self.label("nvidia.com/gpu.replicas");
-        let strategy = self.label("nvidia.com/gpu.sharing-strategy");
-        replicas.is_some_and(|count| !matches!(count, "0" | "1"))
-            || strategy.is_some_and(|strategy| !matches!(strategy, "" | "none"))
-            || gpu_resources(self.node)
-                .any(|(name, capacity, _)| name == "nvidia.com/gpu.shared" && capacity > 0)
+        shares_gpus(self.node)
     }
 
     /// Its boards.
@@ -167,10 +163,8 @@ pub(super) fn restarts(
 ) -> Vec<Evidence> {
     const NEAR: SignedDuration = SignedDuration::from_mins(10);
     let near = |at: jiff::Timestamp| at.duration_since(since).abs() <= NEAR;
-    let told = fleet.snapshot.inventory.events.iter().filter(|event| {
-        &*event.kind == "Node"
-            && *event.name == *view.node.name.as_str()
-            && matches!(&*event.reason, "Starting" | "Rebooted" | "NodeNotReady")
+    let told = fleet.events_of(&view.node.name).iter().filter(|event| {
+        matches!(&*event.reason, "Starting" | "Rebooted" | "NodeNotReady")
             && (near(event.first) || near(event.last))
     });
     let mut restarts: Vec<_> = told

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::finding::{Cause, Evidence, Fact, Severity};
+use crate::rules::words;
+use crate::snapshot::Growth;
 
 /// From which kind of observation a sign comes. Signs of different kinds are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +65,8 @@ pub(super) struct Sign {
     pub doubt: Option<Doubt>,
     /// The first evidence.
     pub since: Timestamp,
+    /// Whether it may have begun before that, where nobody looked.
+    pub older: bool,
     /// What was seen, in a few words: the head of a summary.
     pub headline: String,
     /// What it is consistent with.
@@ -96,6 +100,7 @@ impl Sign {
             weight: Weight::Plain,
             doubt: None,
             since,
+            older: false,
             headline,
             reading: "a fault of the GPU".into(),
             evidence,
@@ -109,6 +114,20 @@ impl Sign {
     pub(super) fn reading(mut self, reading: impl Into<Cow<'static, str>>) -> Self {
         self.reading = reading.into();
         self
+    }
+
+    /// Says so where growth may be older than the time over which it is counted.
+    pub(super) fn grown(mut self, growth: &Growth) -> Self {
+        if growth.older {
+            self.older = true;
+            self.evidence.text.push_str(&self.may_be_older());
+        }
+        self
+    }
+
+    /// What a time line says of a sign that may be older than its first evidence.
+    pub(super) fn may_be_older(&self) -> String {
+        format!("; it may have begun before {}", words::moment(self.since))
     }
 
     pub(super) fn fact(mut self, fact: Fact) -> Self {

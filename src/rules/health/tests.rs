@@ -6,6 +6,7 @@ mod links;
 mod memory;
 mod nodes;
 mod removal;
+mod size;
 mod xids;
 
 use super::{Health, Thresholds};

@@ -153,12 +153,7 @@ fn grown(board: &Entity, track: &Track) -> Option<(Timestamp, u64)> {
     let appeared = board
         .first_seen
         .is_some_and(|first| first < track.first().at);
-    if track.growth() > 0.0 {
-        let at = if track.last().value > 0.0 {
-            track.changed()
-        } else {
-            track.before_change()?
-        };
+    if let Some(at) = track.grew() {
         let before = if appeared { track.first().value } else { 0.0 };
         return Some((at, (track.growth() + before) as u64));
     }
@@ -223,7 +218,8 @@ pub(super) fn reset(
         .min()
 }
 
-/// When the gauge went back to 0 on every entity that showed the event. Absence is not 0.
+/// When the gauge went back to 0 on every entity that showed the event. Absence is not 0, and a 0
+/// after a silence is that of an exporter or host engine that started anew, not of a GPU.
 fn back_to_zero(gpu: &Gpu, event: &Event) -> Option<Timestamp> {
     let mut latest = None;
     for (instance, entity) in gpu.entities() {
@@ -234,7 +230,7 @@ fn back_to_zero(gpu: &Gpu, event: &Event) -> Option<Timestamp> {
         if live.value > 0.0 {
             return None;
         }
-        latest = latest.max(Some(entity.track(Signal::Xid)?.changed()));
+        latest = latest.max(Some(entity.track(Signal::Xid)?.reset()?));
     }
     latest
 }

@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 
+use super::climb::{Way, climb};
 use super::tip::{Edge, Packed, Stamp, Tip};
-use super::{Point, Track, increase};
+use super::{Point, Track};
 use crate::snapshot::Kind;
 
 /// Edges of a code that are listed; older ones are only counted.
@@ -31,6 +32,8 @@ pub struct Manner {
     pub gap: SignedDuration,
     /// Who tells, as a number: the first value of a code that another one tells is at first sight.
     pub teller: u32,
+    /// Readings closer than this may repeat one collection.
+    pub collection: SignedDuration,
 }
 
 impl Track {
@@ -42,6 +45,7 @@ impl Track {
             points: vec![point],
             settled: None,
             tip: start(point, manner),
+            way: Way::of(manner.kind, manner.collection),
         };
         if let Some(tellers) = track.tellers(manner.kind) {
             tellers.push(manner.teller);
@@ -192,6 +196,7 @@ fn start(point: Packed, manner: Manner) -> Tip {
         changed: point.at,
         before_change: Stamp::NONE,
         growth: 0.0,
+        grew: Stamp::NONE,
         rare: None,
     };
     if kind == Kind::Code {
@@ -223,12 +228,9 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
     let mut at_first_sight = false;
     match manner.kind {
         Kind::Counter | Kind::Lifetime => {
-            if point.value < before.value {
-                tip.rare().reset = point.at;
-            }
-            tip.growth += increase(before.value, point.value);
+            step_counter(tip, point, Way::of(manner.kind, manner.collection));
         }
-        Kind::Code => at_first_sight = step_code(tip, point, manner.teller),
+        Kind::Code => at_first_sight = step_code(tip, point, manner),
         Kind::Bits if passed <= manner.gap => add_bits(tip, before.value, passed),
         Kind::Bits | Kind::Gauge | Kind::State => {}
     }
@@ -243,14 +245,34 @@ fn step(tip: &mut Tip, point: Packed, manner: Manner) {
     tip.last = point;
 }
 
+fn step_counter(tip: &mut Tip, point: Packed, way: Way) {
+    let had = tip.rare.as_ref().and_then(|rare| rare.fall);
+    let mut fall = had;
+    let climbed = climb(tip.last, &mut fall, point, way);
+    if fall != had {
+        tip.rare().fall = fall;
+    }
+    if let Some(reset) = climbed.reset {
+        tip.rare().reset = reset;
+    }
+    for (at, amount) in climbed.growth {
+        if amount > 0.0 {
+            tip.growth += amount;
+            tip.grew = at;
+        }
+    }
+}
+
 /// A code that differs from the last one known is an edge. Absence in between changes nothing:
 /// the same code afterwards is the same sticky value. So is one that was told before and that
-/// another tells again. Returns whether nobody can have seen the change to this point.
-fn step_code(tip: &mut Tip, point: Packed, teller: u32) -> bool {
+/// another tells again. A code that turns into 0 is a reset where nothing was missing in between
+/// and the same one tells: a restart of who collects makes it 0 as well. Returns whether nobody
+/// can have seen the change to this point.
+fn step_code(tip: &mut Tip, point: Packed, manner: Manner) -> bool {
     let before = tip.last;
     let rare = tip.rare();
     let told = &mut rare.told;
-    let another = std::mem::replace(&mut told.by, teller) != teller;
+    let another = std::mem::replace(&mut told.by, manner.teller) != manner.teller;
     told.no_value |= another;
     let at_first_sight = told.no_value;
     told.no_value &= point.value < 0.0;
@@ -259,6 +281,10 @@ fn step_code(tip: &mut Tip, point: Packed, teller: u32) -> bool {
     }
     if point.value == 0.0 {
         told.stands &= at_first_sight;
+        let soon = point.at.since(before.at) <= manner.collection * 2;
+        if before.value > 0.0 && soon && !at_first_sight {
+            rare.reset = point.at;
+        }
         return at_first_sight;
     }
     let code = point.value as u16;

@@ -3,6 +3,7 @@
 //! A cluster has a few dozen of these for each of its GPUs, so they are compact inside: times are
 //! nanoseconds in 64 bits, and what few series have lies behind a pointer.
 
+mod climb;
 mod file;
 mod node;
 mod tip;
@@ -13,6 +14,7 @@ pub use tip::Edge;
 
 use jiff::{SignedDuration, Timestamp};
 
+use climb::{Way, climb};
 use tip::{Packed, Stamp, Tip};
 
 /// One value at one time, in the signal's unit.
@@ -33,18 +35,26 @@ pub struct Track {
     settled: Option<Tip>,
     /// What everything amounts to.
     tip: Tip,
+    /// How it climbs, where it is a counter.
+    way: Way,
 }
 
 /// How much a counter grew, and over which stretch that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// Sum of all increases; a fall counts as a start from 0.
+    /// Sum of all increases; a reset counts as a start from 0.
     pub amount: f64,
     /// From the first to the last point that was used.
     pub over: SignedDuration,
-    /// Time of the first increase, if there was one.
+    /// Time of the first increase, if there was one; where it may be older than the stretch, the
+    /// beginning of the stretch.
     pub began: Option<Timestamp>,
+    /// Whether it may have begun before the stretch: it grew from the start, or not long before.
+    pub older: bool,
 }
+
+/// Growth that follows other growth within this time is not its beginning.
+const QUIET: SignedDuration = SignedDuration::from_hours(1);
 
 impl Growth {
     /// Growth per second; 0 where there is nothing to divide by.
@@ -95,7 +105,14 @@ impl Track {
         self.tip.growth
     }
 
-    /// When the counter was last seen to fall, which is a reset. Counters only.
+    /// When the counter last grew. Counters only.
+    #[must_use]
+    pub fn grew(&self) -> Option<Timestamp> {
+        self.tip.grew.known()
+    }
+
+    /// When the counter was last seen to start anew: it fell, and the next collection stayed below
+    /// the value before. A code: when it last turned into 0 with nothing missing in between.
     #[must_use]
     pub fn reset(&self) -> Option<Timestamp> {
         self.tip.rare.as_ref()?.reset.known()
@@ -157,22 +174,39 @@ impl Track {
         let from = Stamp::of(from);
         let after = self.points.partition_point(|point| point.at <= from);
         let points = &self.points[after.saturating_sub(1)..];
-        let (first, last) = (points.first()?.get(), points.last()?.get());
+        let (first, last) = (*points.first()?, *points.last()?);
         if first.at == last.at {
             return None;
         }
+        let mut began = None;
         let mut growth = Growth {
             amount: 0.0,
-            over: last.at.duration_since(first.at),
+            over: last.at.since(first.at),
             began: None,
+            older: false,
         };
-        for pair in points.windows(2) {
-            let step = increase(pair[0].value, pair[1].value);
-            if step > 0.0 {
-                growth.amount += step;
-                growth.began.get_or_insert(pair[1].at.get());
+        let mut earlier = self.settled.as_ref().map_or(Stamp::NONE, |tip| tip.grew);
+        let (mut before, mut fall) = match &self.settled {
+            Some(tip) => (tip.last, tip.rare.as_ref().and_then(|rare| rare.fall)),
+            None => (*self.points.first()?, None),
+        };
+        for point in &self.points {
+            let climbed = climb(before, &mut fall, *point, self.way);
+            before = *point;
+            for (at, amount) in climbed.growth {
+                if amount > 0.0 && at > first.at {
+                    growth.amount += amount;
+                    began.get_or_insert(at);
+                } else if amount > 0.0 {
+                    earlier = at;
+                }
             }
         }
+        growth.older = began.is_some_and(|began| {
+            let from_the_start = began.since(first.at) <= self.way.collection * 2;
+            from_the_start || (earlier != Stamp::NONE && first.at.since(earlier) <= QUIET)
+        });
+        growth.began = began.map(|began| if growth.older { first.at } else { began }.get());
         Some(growth)
     }
 
@@ -212,15 +246,5 @@ impl Track {
             .map(|(before, after)| after.at.duration_since(before.at).as_secs_f64())
             .sum();
         (total > 0.0).then(|| held / total)
-    }
-}
-
-/// How much a counter grew from one value to the next: after a fall it started again from 0.
-#[must_use]
-pub fn increase(before: f64, after: f64) -> f64 {
-    if after >= before {
-        after - before
-    } else {
-        after
     }
 }

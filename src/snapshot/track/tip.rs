@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Point;
+use super::climb::Fall;
 use crate::snapshot::moved;
 
 /// A time in nanoseconds since 1970: half the size of a timestamp, good from 1677 to 2262.
@@ -106,6 +107,8 @@ pub(super) struct Tip {
     pub(super) before_change: Stamp,
     /// Growth since the first point, resets left out.
     pub(super) growth: f64,
+    /// When it last grew.
+    pub(super) grew: Stamp,
     /// What few series have.
     pub(super) rare: Option<Box<Rare>>,
 }
@@ -114,6 +117,7 @@ pub(super) struct Tip {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rare {
     pub(super) reset: Stamp,
+    pub(super) fall: Option<Fall>,
     pub(super) gap: Option<(Stamp, Stamp)>,
     pub(super) edges: Vec<Edge>,
     pub(super) dated_edges: u64,
@@ -140,6 +144,7 @@ impl Tip {
         self.rare.get_or_insert_with(|| {
             Box::new(Rare {
                 reset: Stamp::NONE,
+                fall: None,
                 gap: None,
                 edges: Vec::new(),
                 dated_edges: 0,
@@ -155,11 +160,15 @@ impl Tip {
             &mut self.last.at,
             &mut self.changed,
             &mut self.before_change,
+            &mut self.grew,
         ] {
             at.shift(by);
         }
         if let Some(rare) = &mut self.rare {
             rare.reset.shift(by);
+            if let Some(fall) = &mut rare.fall {
+                fall.low.at.shift(by);
+            }
             if let Some((from, to)) = &mut rare.gap {
                 from.shift(by);
                 to.shift(by);

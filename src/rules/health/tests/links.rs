@@ -234,3 +234,41 @@ fn a_recovery_action_alone_opens_and_closes_nothing() {
     assert_eq!(line(&verdict(&asks(0.0), "a")), "clear");
     assert_eq!(line(&verdict(&asks(1.0), "a")), "holds");
 }
+
+#[test]
+fn growth_that_may_be_older_than_the_look_back_claims_no_place_in_time() {
+    // An XID, then what has been growing all along: since before the XID for all that is known.
+    let timeline = |from: i64| {
+        let cluster = alone(|board| {
+            for at in (-1800..0).step_by(30) {
+                let crc = (at - from).max(0) as f64 * 200.0;
+                board.read(Signal::NvlinkCrcFlit, &[(at, crc)]);
+                board.read(Signal::Xid, &[(at, if at < -240 { 0.0 } else { 74.0 })]);
+            }
+        });
+        let found = finding(&cluster, "a");
+        let said = |entry: &crate::finding::Evidence| (entry.text.clone(), entry.at);
+        let timeline: Vec<_> = found.timeline.iter().map(said).collect();
+        let crc = |text: &str| text.contains("CRC");
+        let supported = found.supporting.iter().find(|entry| crc(&entry.text));
+        let supported = supported.expect("supports").text.clone();
+        (timeline, supported)
+    };
+    let (old, supported) = timeline(-1800);
+    assert!(
+        supported.ends_with("it may have begun before 2026-03-14 02:02:00 UTC"),
+        "{supported}"
+    );
+    assert!(old[0].0.contains("CRC") && old[0].0.contains("may have begun before"));
+    assert_eq!(old[0].1, None, "{old:?}");
+    // An onset that was seen has its place.
+    let (seen, supported) = timeline(-180);
+    assert!(!supported.contains("before"), "{supported}");
+    let crc = seen.iter().find(|(text, _)| text.contains("CRC"));
+    assert_eq!(
+        crc.and_then(|(_, at)| *at),
+        Some(crate::testing::at(-150)),
+        "{seen:?}"
+    );
+    assert!(seen[0].0.contains("XID 74"), "{seen:?}");
+}

@@ -64,6 +64,13 @@ fn growth_of_a_lifetime_counter_is_reported_for_an_hour() {
             board.steady(signal, -7200, 2.0).steady(signal, -300, 1.0);
         });
         assert_eq!(line(&verdict(&fall, "a")), "clear", "{signal:?}");
+        // Nor is one glitched reading.
+        let glitch = alone(|board| {
+            board
+                .steady(signal, -7200, 12.0)
+                .read(signal, &[(-300, 0.0)]);
+        });
+        assert_eq!(line(&verdict(&glitch, "a")), "clear", "{signal:?}");
     }
 }
 

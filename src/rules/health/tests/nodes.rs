@@ -418,3 +418,17 @@ fn a_board_that_did_not_come_back_with_its_exporter_is_missing() {
         "undecided blind"
     );
 }
+
+#[test]
+fn a_product_that_is_named_shared_counts_replicas() {
+    for (product, said) in [("NVIDIA-H100-SHARED", "clear"), ("NVIDIA-H100", "holds")] {
+        let cluster = node_with(2, 8, &[(-600, 8)], 0, |_| {}).change_node("n1", |node| {
+            node.capacity.insert("nvidia.com/gpu".into(), 8);
+            node.labels
+                .insert("nvidia.com/gpu.product".into(), product.into());
+            node.labels
+                .insert("nvidia.com/gpu.count".into(), "2".into());
+        });
+        assert_eq!(line(&verdict(&cluster, "n1")), said, "{product}");
+    }
+}

@@ -220,6 +220,64 @@ fn a_board_that_was_lost_by_count_does_not_heal_with_the_label() {
     nothing_heals(&judge(&gone(true)), &gone(false), "without the label");
 }
 
+#[test]
+fn no_level_is_over_for_want_of_its_series() {
+    const HOUR: i64 = 3600;
+    let check = super::part(Signal::HealthStatus, HealthWatch::Mem.part().0);
+    let path = super::part(Signal::P2pStatus, 1);
+    for (key, before, last) in [
+        (Signal::RowRemapFailure.into(), 1.0, 1.0),
+        (Signal::RowRemapPending.into(), 1.0, 1.0),
+        (Signal::RetiredPagesPending.into(), 1.0, 1.0),
+        (Signal::EccDoubleBitVolatile.into(), 2.0, 2.0),
+        (Signal::EccDoubleBitAggregate.into(), 2.0, 3.0),
+        (Signal::NvlinkFault.into(), 2.0, 2.0),
+        (Signal::NvlinkReplay.into(), 2.0, 9.0),
+        (Signal::PcieReplay.into(), 2.0, 900.0),
+        (path, 0.0, 6.0),
+        (check, 20.0, 20.0),
+    ] {
+        for hours in [1, 25, 49, 24 * 8] {
+            let said = super::alone(|board| {
+                let ended = -hours * HOUR;
+                board.read(key, &[(ended - 30, before), (ended, last)]);
+            })
+            .without("a", key.signal, Some(-HOUR + 1));
+            let said = line(&super::verdict(&said, "a"));
+            assert_eq!(said, "undecided not_exported", "{key:?} {hours}");
+        }
+    }
+    // What was quiet at its end is no longer exported, and nothing more.
+    let quiet = super::alone(|board| {
+        board.read(Signal::RowRemapPending, &[(-25 * HOUR, 0.0)]);
+        board.read(
+            Signal::NvlinkReplay,
+            &[(-27 * HOUR, 1.0), (-25 * HOUR, 1.0)],
+        );
+        board.read(path, &[(-25 * HOUR, 6.0)]);
+    });
+    assert_eq!(line(&super::verdict(&quiet, "a")), "clear");
+}
+
+#[test]
+fn a_fatal_code_whose_family_disappeared_counts_for_a_week() {
+    const HOUR: i64 = 3600;
+    for (hours, said) in [
+        (2, "xid_79 critical strong"),
+        (30, "xid_79 critical strong"),
+        (24 * 7 - 1, "xid_79 critical strong"),
+        (24 * 7 + 1, "expired"),
+    ] {
+        let cluster = super::alone(|board| {
+            let at = -hours * HOUR;
+            board.read(Signal::Xid, &[(at - 30, 0.0), (at, 79.0)]);
+            board.read(Signal::RowRemapFailure, &[(at + 30, 0.0)]);
+        })
+        .without("a", Signal::Xid, Some(-hours * HOUR + 1));
+        assert_eq!(line(&super::verdict(&cluster, "a")), said, "{hours}");
+    }
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
 

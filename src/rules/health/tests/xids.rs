@@ -123,6 +123,25 @@ fn fatal_codes_clear_by_a_reset() {
         board.steady(Signal::Xid, -HOUR, 0.0);
     });
     assert_eq!(line(&verdict(&zero, "a")), "clear");
+    // A 0 after a silence is that of whoever collects, without more to tell of a reset.
+    let restarted = alone(|board| {
+        fatal(board);
+        board.steady(Signal::Xid, -HOUR, 48.0);
+    })
+    .silence("a", Some(-300))
+    .gpu("a", "n1", |board| {
+        board.silent().steady(Signal::RowRemapFailure, -90, 0.0);
+        board.steady(Signal::PcieReplay, -90, 0.0);
+        board.steady(Signal::RowRemapUncorrectable, -90, 0.0);
+        board.steady(Signal::Xid, -90, 0.0);
+    });
+    assert_eq!(outcome(&restarted, "a"), "xid_48 critical strong");
+    // An energy of 0 that is taken back is a glitch, not a reset.
+    let glitch = alone(|board| {
+        fatal(board);
+        board.read(Signal::Energy, &[(-300, 0.0)]);
+    });
+    assert_eq!(outcome(&glitch, "a"), "xid_48 critical strong");
     // Energy started anew while the gauge went on: sticky.
     let energy = alone(|board| {
         board.read(Signal::Energy, &[(-5 * HOUR, 5e6)]);
