@@ -11,8 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 
 use crate::config::{
-    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, TelemetryPath,
-    target,
+    KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, TelemetryPath, target,
 };
 use crate::snapshot::Span;
 use crate::source::dcgm::Target;
@@ -48,11 +47,6 @@ pub(super) struct WebFlags {
     #[arg(long = "web.telemetry-path", value_name = "PATH")]
     #[arg(env = "GPULENS_WEB_TELEMETRY_PATH", hide_env_values = true)]
     telemetry_path: Option<TelemetryPath>,
-
-    /// URL under which people reach the pages, for links behind a proxy and in alerts
-    #[arg(long = "web.external-url", value_name = "URL")]
-    #[arg(env = "GPULENS_WEB_EXTERNAL_URL", hide_env_values = true)]
-    external_url: Option<ExternalUrl>,
 }
 
 /// The log.
@@ -133,7 +127,6 @@ impl WebFlags {
     pub(super) fn put(self, overrides: &mut Overrides) {
         overrides.listen_address = self.listen_address;
         overrides.telemetry_path = self.telemetry_path;
-        overrides.external_url = self.external_url;
     }
 }
 

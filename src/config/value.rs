@@ -25,7 +25,7 @@ macro_rules! from_text {
     )* };
 }
 
-from_text! { ListenAddress TelemetryPath ExternalUrl KubernetesMode LogLevel LogFormat }
+from_text! { ListenAddress TelemetryPath KubernetesMode LogLevel LogFormat }
 
 /// Where to listen: `:9836` (every interface), `0.0.0.0:9836`, `[::1]:9836`, `localhost:9836`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,46 +149,6 @@ impl FromStr for TelemetryPath {
 }
 
 impl fmt::Display for TelemetryPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Under which URL people reach the pages, for links in alerts: without a trailing slash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExternalUrl(String);
-
-impl ExternalUrl {
-    /// The URL, without a trailing slash.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for ExternalUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let want = "want a URL such as https://gpulens.example.org/lens";
-        let url = url::Url::parse(text).map_err(|e| format!("`{text}`: {e}; {want}"))?;
-        // The text is not repeated where it holds a password.
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!("credentials would show in every link; {want}"));
-        }
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("`{text}` is neither http nor https; {want}"));
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            return Err(format!(
-                "`{text}`: a query or fragment cannot have paths below it; {want}"
-            ));
-        }
-        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
-    }
-}
-
-impl fmt::Display for ExternalUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -390,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_urls() {
+    fn paths() {
         table::<TelemetryPath>(&[
             ("/metrics", Ok("/metrics")),
             ("/gpu/metrics.txt", Ok("/gpu/metrics.txt")),
@@ -403,17 +363,6 @@ mod tests {
             ("/api/v1/x", Err("served already")),
             ("/apis", Ok("/apis")),
         ]);
-        table::<ExternalUrl>(&[
-            ("https://a.example/lens/", Ok("https://a.example/lens")),
-            ("a.example", Err("relative URL without a base")),
-            ("ftp://a.example", Err("neither http nor https")),
-            ("https://a.example/?x=1", Err("a query")),
-            ("https://a.example/#x", Err("a query or fragment")),
-        ]);
-        let error = "http://me:hunter2@n1"
-            .parse::<ExternalUrl>()
-            .expect_err("credentials");
-        assert!(!error.contains("hunter2"), "{error}");
     }
 
     #[test]
