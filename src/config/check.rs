@@ -122,6 +122,12 @@ impl Checks<'_> {
             let before = self.problems.len();
             for (index, target) in cluster.dcgm.targets.iter().enumerate() {
                 let mut here = path(&[key("dcgm"), key("targets"), Step::Index(index)]);
+                let node = target.node.as_ref();
+                if node.is_some_and(|node| node.as_str().contains(char::is_whitespace)) {
+                    let mut here = here.clone();
+                    here.push(key("node"));
+                    self.fail(&here, "a node's name holds no white space".into());
+                }
                 let shown = target.url.to_string();
                 if let Some(first) = urls.get(&shown) {
                     let message = format!(

@@ -156,6 +156,13 @@ impl fmt::Display for TelemetryPath {
 
 /// Reads a target as a flag gives it: `URL[,node=NAME]`.
 pub fn target(text: &str) -> Result<Target, String> {
+    let text = text.trim();
+    if text.contains(char::is_whitespace) {
+        return Err(
+            "there is white space in it; want one URL[,node=NAME] each time the flag is given"
+                .into(),
+        );
+    }
     let (url, node) = match text.split_once(',') {
         None => (text, None),
         Some((url, rest)) => (url, Some(rest)),
@@ -375,9 +382,12 @@ mod tests {
             "http://n1,n2",
             "http://n1,node=",
             "http://n1,node=a,node=b",
+            "http://n1,node=a b",
+            "http://n1 http://n2",
+            "http://n1/a\tb",
         ] {
             let error = target(text).expect_err(text);
-            assert!(error.contains("want URL[,node=NAME]"), "{error}");
+            assert!(error.contains("URL[,node=NAME]"), "{error}");
         }
     }
 

@@ -150,6 +150,81 @@ fn wrong_flags_say_what_is_allowed() {
 }
 
 #[test]
+fn what_may_be_a_secret_is_never_repeated() {
+    let secrets = [
+        "http://u:secretpw@x:9400",
+        "http://x:9400?token=secretpw,node=",
+        "http://x:9400?token=secretpw,nod=a",
+        "u:secretpw@x:9400",
+        "ftp://x/?secretpw",
+        "http://x:99999/secretpw?secretpw",
+        "http://n1/?secretpw http://n2",
+        "http://n1/?secretpw,node=a secretpw",
+        "http://[secretpw@",
+    ];
+    for secret in secrets {
+        let refused = |command: &mut Command, name: &str| {
+            let (code, stdout, stderr) = run(command);
+            assert_eq!((code, stdout.as_str()), (2, ""), "{name} {secret}");
+            assert!(stderr.contains(name), "{secret}: {stderr}");
+            assert!(!stderr.contains("secretpw"), "{stderr}");
+        };
+        refused(
+            &mut gpulens(&["serve", &format!("--dcgm.target={secret}")]),
+            "--dcgm.target: ",
+        );
+        // In the variable white space stands between targets: two good ones would be served.
+        let several = format!("{secret},");
+        refused(
+            gpulens(&["serve"]).env("GPULENS_DCGM_TARGET", several),
+            "GPULENS_DCGM_TARGET: ",
+        );
+        for flag in flags() {
+            if ["dcgm.target", "recording", "config.file"].contains(&flag.name.as_str()) {
+                continue;
+            }
+            let name = format!("--{}", flag.name);
+            let argument = format!("{name}={secret}");
+            refused(&mut gpulens(&["serve", &argument]), &name);
+            refused(gpulens(&["serve"]).env(flag.variable, secret), &name);
+        }
+        for arguments in [
+            &["serve", secret][..],
+            &["serve", "--dcgm.targets", secret],
+            &["serve", "--web.external-url", secret],
+            &[secret],
+            &["check", "--format", secret],
+        ] {
+            refused(&mut gpulens(arguments), "error: ");
+        }
+    }
+    let url = "http://u:secretpw@x/recording.json";
+    for arguments in [
+        &["serve", "--recording", url][..],
+        &["serve", "--config.file", url],
+        &["check", url],
+        &["config", "check", url],
+        &["rules", url],
+    ] {
+        let (code, _, stderr) = run(&mut gpulens(arguments));
+        assert_eq!(code, 2, "{arguments:?}");
+        assert!(!stderr.contains("secretpw"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_flag_takes_one_target_and_the_variable_several() {
+    let text = "http://n1:9400,node=a b";
+    let (code, _, stderr) = run(&mut gpulens(&["serve", "--dcgm.target", text]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("--dcgm.target: there is white"), "{stderr}");
+    let text = "http://n1:9400,node=a http://n1:9400/metrics";
+    let (code, _, stderr) = run(gpulens(&["serve"]).env("GPULENS_DCGM_TARGET", text));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("would count twice"), "{stderr}");
+}
+
+#[test]
 fn an_empty_configuration_shows_what_to_give() {
     let (code, _, stderr) = run(&mut gpulens(&["serve"]));
     assert_eq!(code, 2);
@@ -290,6 +365,10 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         (
             targets("    - { url: http://n1, node: '' }"),
             "4:31: clusters[0].dcgm.targets[0].node: node must be a node's name",
+        ),
+        (
+            targets("    - { url: http://n1, node: a b }"),
+            "4:31: clusters[0].dcgm.targets[0].node: a node's name holds no white space",
         ),
         ("a: [1".into(), "not valid YAML"),
         ("log: {}\nlog: {}".into(), "2:1: not valid YAML"),
