@@ -307,6 +307,22 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
             "3:23: rules.health.exclude.nodes: this is a number; want a list",
         ),
         (
+            "rules:\n  health:\n    xid_severity: { X63: info }".into(),
+            "3:21: rules.health.xid_severity.X63: this is text; want a whole number of at least 0",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { '-1': info }".into(),
+            "3:21: rules.health.xid_severity.-1: integer `-1` is out of range; want a whole number from 0 to 65535",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { 70000: info }".into(),
+            "3:21: rules.health.xid_severity.70000: integer `70000` is out of range; want a whole number from 0 to 65535",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { 63: bad }".into(),
+            "3:19: rules.health.xid_severity: `bad` for XID 63: want info, warning or critical",
+        ),
+        (
             "clusters: {}".into(),
             "1:11: clusters: this is a mapping; want a list",
         ),
@@ -397,6 +413,16 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
     let (code, _, stderr) = run(&mut gpulens(&["config", "check", file.path()]));
     assert_eq!(code, 2);
     assert!(stderr.contains("latin.yaml:2:4: not UTF-8"), "{stderr}");
+}
+
+#[test]
+fn keys_that_are_numbers_are_read_in_quotes_and_without() {
+    let text = "rules: { health: { xid_severity: { 63: info, \"64\": critical, '31': warning } } }";
+    let file = Scratch::new("keys.yaml", text);
+    let (code, stdout, stderr) = run(&mut gpulens(&["rules", "--config.file", file.path()]));
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let row = "xid_severity = 31: warning, 63: info, 64: critical";
+    assert!(stdout.contains(row), "{stdout}");
 }
 
 #[test]
