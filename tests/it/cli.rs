@@ -323,6 +323,30 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
             "3:19: rules.health.xid_severity: `bad` for XID 63: want info, warning or critical",
         ),
         (
+            "rules:\n  fresh: { frozen_family_after: 9223372036854775807s }".into(),
+            "2:33: rules.fresh.frozen_family_after: `9223372036854775807s` is too long; want at most 366d",
+        ),
+        (
+            "rules:\n  health: { xid_expire_after: 367d }".into(),
+            "2:31: rules.health.xid_expire_after: `367d` is too long; want at most 366d",
+        ),
+        (
+            "limits: { forget_after: 9223372036854775807s }".into(),
+            "1:25: limits.forget_after: `9223372036854775807s` is too long; want at most 366d",
+        ),
+        (
+            "rules:\n  health: { rate_window: 0s }".into(),
+            "2:26: rules.health.rate_window: 0s is too short; want at least 1s",
+        ),
+        (
+            "rules:\n  therm: { window: 0s }".into(),
+            "2:20: rules.therm.window: 0s is too short; want at least 1s",
+        ),
+        (
+            "rules:\n  fresh: { fleet_nodes: 0 }".into(),
+            "2:25: rules.fresh.fleet_nodes: 0 would always be reached; want a number above 0",
+        ),
+        (
             "clusters: {}".into(),
             "1:11: clusters: this is a mapping; want a list",
         ),
