@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Done;
-use super::flags::FileFlag;
+use super::flags::{FileFlag, a_path};
 use super::outcome::{Failure, Outcome, print};
 use super::report::{self, Report};
 use crate::config::{self, Overrides};
@@ -68,7 +68,10 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Done {
-    let config = config::load(args.file.file.as_deref(), Overrides::default())?;
+    let config = config::load(args.file.path()?, Overrides::default())?;
+    for path in &args.paths {
+        a_path("FILE", path)?;
+    }
     let timelines =
         recording::read_all(&args.paths).map_err(|error| Failure::Input(error.into()))?;
     let views = crate::app::check(timelines, &config);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 
 use super::Done;
+use super::flags::a_path;
 use super::outcome::{Outcome, print};
 use crate::config::{self, Overrides};
 use crate::printable::printable;
@@ -30,6 +31,7 @@ enum Command {
 
 pub(super) fn run(args: Args) -> Done {
     let Command::Check { file } = args.command;
+    a_path("FILE", &file)?;
     let config = config::load(Some(&file), Overrides::default())?;
     let mut text = format!("{}: valid\n", printable(&file.to_string_lossy()));
     for cluster in &config.clusters {

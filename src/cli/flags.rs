@@ -4,18 +4,18 @@
 //! only after it. So the defaults in the help are text; a test holds them against the
 //! configuration's own.
 
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueHint};
 
+use super::outcome::Failure;
 use crate::config::{
-    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, TelemetryPath,
-    target,
+    KubernetesMode, ListenAddress, LogFormat, LogLevel, Overrides, TelemetryPath, target,
 };
 use crate::snapshot::Span;
-use crate::source::dcgm::Target;
 
 fn level() -> impl TypedValueParser<Value = LogLevel> {
     PossibleValuesParser::new(LogLevel::WORDS).try_map(|word| word.parse::<LogLevel>())
@@ -32,7 +32,7 @@ pub(super) struct FileFlag {
     /// YAML file; flags win over what it says
     #[arg(long = "config.file", value_name = "FILE", env = "GPULENS_CONFIG_FILE")]
     #[arg(hide_env_values = true, value_hint = ValueHint::FilePath)]
-    pub(super) file: Option<PathBuf>,
+    file: Option<PathBuf>,
 }
 
 /// The HTTP server.
@@ -48,11 +48,6 @@ pub(super) struct WebFlags {
     #[arg(long = "web.telemetry-path", value_name = "PATH")]
     #[arg(env = "GPULENS_WEB_TELEMETRY_PATH", hide_env_values = true)]
     telemetry_path: Option<TelemetryPath>,
-
-    /// URL under which people reach the pages, for links behind a proxy and in alerts
-    #[arg(long = "web.external-url", value_name = "URL")]
-    #[arg(env = "GPULENS_WEB_EXTERNAL_URL", hide_env_values = true)]
-    external_url: Option<ExternalUrl>,
 }
 
 /// The log.
@@ -99,7 +94,11 @@ pub(super) struct SourceFlags {
     /// variable takes several with white space between them
     #[arg(long = "dcgm.target", value_name = "URL[,node=NAME]")]
     #[arg(env = "GPULENS_DCGM_TARGET", hide_env_values = true)]
-    targets: Vec<Targets>,
+    targets: Vec<String>,
+
+    /// Whether the targets came by the variable.
+    #[arg(skip)]
+    by_variable: bool,
 
     /// Read the Kubernetes API; only `off` until a later version [default: off]
     #[arg(long = "kubernetes", value_name = "MODE")]
@@ -116,24 +115,10 @@ pub(super) struct SourceFlags {
     recordings: Vec<PathBuf>,
 }
 
-/// One or more targets with white space between them.
-#[derive(Clone, Debug)]
-struct Targets(Vec<Target>);
-
-impl FromStr for Targets {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let targets: Result<_, _> = text.split_whitespace().map(target).collect();
-        targets.map(Self)
-    }
-}
-
 impl WebFlags {
     pub(super) fn put(self, overrides: &mut Overrides) {
         overrides.listen_address = self.listen_address;
         overrides.telemetry_path = self.telemetry_path;
-        overrides.external_url = self.external_url;
     }
 }
 
@@ -157,9 +142,52 @@ impl CycleFlags {
 }
 
 impl SourceFlags {
-    pub(super) fn put(self, overrides: &mut Overrides) {
-        overrides.targets = self.targets.into_iter().flat_map(|some| some.0).collect();
+    /// Says where the targets came from: the variable takes several with white space between
+    /// them, the flag takes one.
+    pub(super) fn note(&mut self, matches: &ArgMatches) {
+        self.by_variable = matches.value_source("targets") == Some(ValueSource::EnvVariable);
+    }
+
+    /// Targets are read here and not by clap, which repeats a value that it refuses: a URL may
+    /// hold a password or a token.
+    pub(super) fn put(self, overrides: &mut Overrides) -> Result<(), Failure> {
+        let (name, texts): (_, Vec<&str>) = if self.by_variable {
+            let texts = self.targets.iter().flat_map(|text| text.split_whitespace());
+            ("GPULENS_DCGM_TARGET", texts.collect())
+        } else {
+            let texts = self.targets.iter().map(String::as_str);
+            ("--dcgm.target", texts.collect())
+        };
+        for text in texts {
+            let target = target(text).map_err(|why| Failure::Input(anyhow!("{name}: {why}")))?;
+            overrides.targets.push(target);
+        }
+        for path in &self.recordings {
+            a_path("--recording", path)?;
+        }
         overrides.kubernetes = self.kubernetes;
         overrides.recordings = self.recordings;
+        Ok(())
+    }
+}
+
+/// Refuses a URL where a path is wanted: what cannot be read is named, and a URL may hold a
+/// password.
+pub(super) fn a_path(what: &str, path: &Path) -> Result<(), Failure> {
+    if path.to_string_lossy().contains("://") {
+        return Err(Failure::Input(anyhow!(
+            "{what}: this is a URL; want the path of a file"
+        )));
+    }
+    Ok(())
+}
+
+impl FileFlag {
+    /// The path, if there is one.
+    pub(super) fn path(&self) -> Result<Option<&Path>, Failure> {
+        if let Some(file) = &self.file {
+            a_path("--config.file", file)?;
+        }
+        Ok(self.file.as_deref())
     }
 }

@@ -10,9 +10,11 @@ pub mod report;
 mod rules;
 mod serve;
 
+use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use outcome::Outcome;
 
@@ -73,13 +75,9 @@ enum Command {
 /// Runs the program: arguments in, exit code out.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help that nobody reads to its end is no failure.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return refuse(&error),
     };
     let result = match cli.command {
         Command::Serve(args) => serve::run(*args),
@@ -93,6 +91,52 @@ pub fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(failure) => failure.report(),
     }
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut Cli::command()))?;
+    if let (Command::Serve(args), Some((_, matches))) = (&mut cli.command, matches.subcommand()) {
+        args.sources.note(matches);
+    }
+    Ok(cli)
+}
+
+/// Prints what is wrong with the command line, or the help that was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let said = error.render().to_string();
+    let told = without(&said, given());
+    // Where nobody reads to its end, or standard error is closed, the exit code still tells.
+    let _ = if told == said {
+        error.print()
+    } else {
+        io::stderr().write_all(told.as_bytes())
+    };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Everything that was given: by arguments and by our variables.
+fn given() -> impl Iterator<Item = String> {
+    let ours = |(name, _): &(OsString, OsString)| name.as_encoded_bytes().starts_with(b"GPULENS_");
+    let variables = std::env::vars_os().filter(ours).map(|(_, value)| value);
+    let arguments = std::env::args_os().skip(1);
+    let all = arguments.chain(variables);
+    all.map(|text| text.to_string_lossy().into_owned())
+}
+
+/// A message without what may be a URL with a password or a token in it, whatever flag, or
+/// place without a flag, it was given for.
+fn without(message: &str, given: impl Iterator<Item = String>) -> String {
+    let mut message = message.to_owned();
+    for text in given {
+        let value = text.split_once('=').map_or("", |(_, value)| value);
+        for part in [text.as_str(), value] {
+            if part.len() > 1 && (part.contains("://") || part.contains(['@', '?'])) {
+                message = message.replace(part, "(not shown)");
+            }
+        }
+    }
+    message
 }
 
 /// The definition of the command line, for what is made from it: the README's table of flags.

@@ -42,7 +42,7 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> Done {
-    let loaded = config::load(args.file.file.as_deref(), Overrides::default())?;
+    let loaded = config::load(args.file.path()?, Overrides::default())?;
     let config = loaded.rules;
     let one = args.rule.as_deref().map(find).transpose()?;
     print(&match (args.format, one) {
@@ -65,7 +65,7 @@ fn find(name: &str) -> Result<&'static Entry, Failure> {
             .map(|entry| format!("{} ({})", entry.id, entry.name))
             .collect();
         Failure::Input(anyhow!(
-            "there is no rule `{name}`; want one of {}",
+            "there is no such rule; want one of {}",
             known.join(", ")
         ))
     })

@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[command(flatten)]
     file: FileFlag,
     #[command(flatten)]
-    sources: SourceFlags,
+    pub(super) sources: SourceFlags,
     #[command(flatten)]
     cycle: CycleFlags,
     #[command(flatten)]
@@ -35,12 +35,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> Done {
     let mut overrides = Overrides::default();
-    args.sources.put(&mut overrides);
+    args.sources.put(&mut overrides)?;
     args.cycle.put(&mut overrides);
     args.web.put(&mut overrides);
     args.metrics.put(&mut overrides);
     args.log.put(&mut overrides);
-    let config = config::load(args.file.file.as_deref(), overrides)?;
+    let config = config::load(args.file.path()?, overrides)?;
     if !config.has_source() {
         return Err(Failure::Input(anyhow!(NO_SOURCE)));
     }

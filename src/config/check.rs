@@ -22,6 +22,7 @@ pub(super) fn check(config: &Config, file: Option<&Node>) -> Vec<Problem> {
         problems: Vec::new(),
     };
     checks.numbers(config);
+    checks.zeros(config);
     checks.clusters(config);
     checks.problems
 }
@@ -33,6 +34,11 @@ struct Checks<'a> {
 
 fn key(name: &str) -> Step {
     Step::Key(name.to_owned())
+}
+
+/// `rules.RULE.NAME`
+fn threshold(rule: &str, name: &str) -> [Step; 3] {
+    [key("rules"), key(rule), key(name)]
 }
 
 impl Checks<'_> {
@@ -92,6 +98,100 @@ impl Checks<'_> {
         }
     }
 
+    /// What would fire always, or never, at zero. Holds may be zero, windows may not.
+    fn zeros(&mut self, config: &Config) {
+        let (health, fresh, therm) = (
+            &config.rules.health,
+            &config.rules.fresh,
+            &config.rules.therm,
+        );
+        let spans = [
+            ("health", "xid_clear_after", health.xid_clear_after),
+            ("health", "xid_expire_after", health.xid_expire_after),
+            (
+                "health",
+                "memory_growth_window",
+                health.memory_growth_window,
+            ),
+            (
+                "health",
+                "ecc_single_bit_window",
+                health.ecc_single_bit_window,
+            ),
+            ("health", "rate_window", health.rate_window),
+            ("health", "nvlink_event_window", health.nvlink_event_window),
+            ("fresh", "unreachable_after", fresh.unreachable_after),
+            ("fresh", "rollout_hold", fresh.rollout_hold),
+            ("fresh", "new_node_hold", fresh.new_node_hold),
+            ("fresh", "empty_after", fresh.empty_after),
+            ("fresh", "vanished_after", fresh.vanished_after),
+            ("fresh", "frozen_family_after", fresh.frozen_family_after),
+            ("fresh", "unlabelled_after", fresh.unlabelled_after),
+            (
+                "fresh",
+                "labels_disagree_after",
+                fresh.labels_disagree_after,
+            ),
+            ("fresh", "disagreement_after", fresh.disagreement_after),
+            (
+                "fresh",
+                "kubernetes_stale_after",
+                fresh.kubernetes_stale_after,
+            ),
+            ("fresh", "fleet_after", fresh.fleet_after),
+            ("therm", "window", therm.window),
+            ("therm", "failure_window", therm.failure_window),
+        ];
+        for (rule, name, value) in spans {
+            if value < MIN_INTERVAL {
+                self.fail(
+                    &threshold(rule, name),
+                    format!("{value} is too short; want at least {MIN_INTERVAL}"),
+                );
+            }
+        }
+        let numbers = [
+            ("health", "xid_repeats", health.xid_repeats.get()),
+            (
+                "health",
+                "ecc_single_bit_factor",
+                health.ecc_single_bit_factor.get(),
+            ),
+            (
+                "health",
+                "ecc_single_bit_boards",
+                health.ecc_single_bit_boards.get(),
+            ),
+            (
+                "health",
+                "nvlink_crc_per_second",
+                health.nvlink_crc_per_second.get(),
+            ),
+            ("health", "nvlink_events", health.nvlink_events.get()),
+            (
+                "health",
+                "heartbeat_periods",
+                health.heartbeat_periods.get(),
+            ),
+            (
+                "fresh",
+                "unreachable_scrapes",
+                fresh.unreachable_scrapes.get(),
+            ),
+            ("fresh", "fleet_nodes", fresh.fleet_nodes.get()),
+            ("therm", "throttled_share", therm.throttled_share.get()),
+            ("therm", "framebuffer", therm.framebuffer.get()),
+        ];
+        for (rule, name, value) in numbers {
+            if value <= 0.0 {
+                self.fail(
+                    &threshold(rule, name),
+                    format!("{value} would always be reached; want a number above 0"),
+                );
+            }
+        }
+    }
+
     fn clusters(&mut self, config: &Config) {
         let mut names = BTreeMap::new();
         let mut urls: BTreeMap<String, String> = BTreeMap::new();
@@ -122,6 +222,12 @@ impl Checks<'_> {
             let before = self.problems.len();
             for (index, target) in cluster.dcgm.targets.iter().enumerate() {
                 let mut here = path(&[key("dcgm"), key("targets"), Step::Index(index)]);
+                let node = target.node.as_ref();
+                if node.is_some_and(|node| node.as_str().contains(char::is_whitespace)) {
+                    let mut here = here.clone();
+                    here.push(key("node"));
+                    self.fail(&here, "a node's name holds no white space".into());
+                }
                 let shown = target.url.to_string();
                 if let Some(first) = urls.get(&shown) {
                     let message = format!(

@@ -135,6 +135,8 @@ impl de::Error for Fault {
 
     fn invalid_value(found: Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
         let wanted = match wanted.to_string().as_str() {
+            "u8" => format!("a whole number from 0 to {}", u8::MAX),
+            "u16" => format!("a whole number from 0 to {}", u16::MAX),
             "u32" => format!("a whole number from 0 to {}", u32::MAX),
             "u64" | "usize" => "a whole number of at least 0".to_owned(),
             text => text.to_owned(),
@@ -345,7 +347,7 @@ impl<'de> MapAccess<'de> for Map<'_> {
         let Some(entry) = self.entries.get(self.next) else {
             return Ok(None);
         };
-        seed.deserialize(de::value::StrDeserializer::<Fault>::new(&entry.key))
+        seed.deserialize(Key(&entry.key))
             .map(Some)
             .map_err(|fault| fault.below(Step::Key(entry.key.clone()), entry.place))
     }
@@ -356,6 +358,56 @@ impl<'de> MapAccess<'de> for Map<'_> {
         self.next += 1;
         seed.deserialize(Decoder(&entry.node))
             .map_err(|fault| fault.below(Step::Key(entry.key.clone()), entry.node.place))
+    }
+}
+
+/// A mapping's key: text, or a whole number where one is wanted, in quotes or without.
+struct Key<'a>(&'a str);
+
+macro_rules! whole_keys {
+    ($($method:ident $wanted:literal)*) => { $(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+            match self.0.parse() {
+                Ok(key) => visit_integer(visitor, key),
+                Err(_) => Err(de::Error::invalid_type(Unexpected::Str(self.0), &$wanted)),
+            }
+        }
+    )* };
+}
+
+impl<'de> de::Deserializer<'de> for Key<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_str(self.0)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_enum(self.0.into_deserializer())
+    }
+
+    whole_keys! {
+        deserialize_u8 "u8" deserialize_u16 "u16" deserialize_u32 "u32" deserialize_u64 "u64"
+        deserialize_i8 "a whole number" deserialize_i16 "a whole number"
+        deserialize_i32 "a whole number" deserialize_i64 "a whole number"
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
     }
 }
 

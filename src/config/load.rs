@@ -10,9 +10,7 @@ use crate::source::dcgm::Target;
 use super::check::check;
 use super::decode::decode;
 use super::tree::{Node, Place};
-use super::{
-    Cluster, Config, ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath,
-};
+use super::{Cluster, Config, KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath};
 
 /// What flags and environment variables say. They describe one cluster and win over the file.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +21,6 @@ pub struct Overrides {
     pub listen_address: Option<ListenAddress>,
     /// `--web.telemetry-path`
     pub telemetry_path: Option<TelemetryPath>,
-    /// `--web.external-url`
-    pub external_url: Option<ExternalUrl>,
     /// `--log.level`
     pub log_level: Option<LogLevel>,
     /// `--log.format`
@@ -165,9 +161,6 @@ fn apply(config: &mut Config, flags: Overrides) -> Vec<Problem> {
     set(&mut config.log.level, flags.log_level);
     set(&mut config.log.format, flags.log_format);
     set(&mut config.metrics.per_gpu, flags.per_gpu);
-    if flags.external_url.is_some() {
-        config.web.external_url = flags.external_url;
-    }
     config.recordings = flags.recordings;
 
     let mut given = Vec::new();

@@ -19,9 +19,7 @@ use crate::snapshot::{ClusterName, Limits, Span};
 use crate::source::dcgm::DcgmConfig;
 
 pub use load::{ConfigError, Overrides, Problem, load};
-pub use value::{
-    ExternalUrl, KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath, target,
-};
+pub use value::{KubernetesMode, ListenAddress, LogFormat, LogLevel, TelemetryPath, target};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -71,8 +69,6 @@ pub struct Web {
     pub listen_address: ListenAddress,
     /// Where metrics are. Default `/metrics`.
     pub telemetry_path: TelemetryPath,
-    /// Under which URL people reach the pages; links are relative without it.
-    pub external_url: Option<ExternalUrl>,
 }
 
 /// The log.

@@ -11,6 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Span(SignedDuration);
 
 impl Span {
+    /// The longest that can be set: no look-back or hold means more than a leap year, and every
+    /// sum of two is far from the calendar's end.
+    pub const LONGEST: Self = Self::minutes(366 * 24 * 60);
+
     /// A span of whole seconds.
     #[must_use]
     pub const fn seconds(seconds: i64) -> Self {
@@ -51,7 +55,9 @@ impl FromStr for Span {
             humantime::parse_duration(text).map_err(|e| format!("`{text}`: {e}; {wanted}"))?;
         SignedDuration::try_from(parsed)
             .map(Self)
-            .map_err(|_| format!("`{text}` is too long; {wanted}"))
+            .ok()
+            .filter(|span| *span <= Self::LONGEST)
+            .ok_or_else(|| format!("`{text}` is too long; want at most {}", Self::LONGEST))
     }
 }
 
@@ -182,6 +188,16 @@ mod tests {
         for text in ["", "15", "-3s", "soon", "5x"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
+        for text in [
+            "367d",
+            "366d1ms",
+            "9223372036854775807s",
+            "18446744073709551615s",
+        ] {
+            let error = text.parse::<Span>().expect_err(text);
+            assert!(error.contains("too long; want at most 366d"), "{error}");
+        }
+        assert_eq!("366d".parse(), Ok(Span::LONGEST));
         assert_eq!(Span::seconds(0).to_string(), "0s");
     }
 }

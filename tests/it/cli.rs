@@ -96,8 +96,8 @@ fn wrong_flags_say_what_is_allowed() {
             "is served already",
         ),
         (
-            &["serve", "--web.external-url=here"],
-            "want a URL such as https://",
+            &["serve", "--web.external-url=https://lens.example"],
+            "unexpected argument '--web.external-url'",
         ),
         (
             &["serve", "--cycle.interval=15"],
@@ -150,6 +150,81 @@ fn wrong_flags_say_what_is_allowed() {
 }
 
 #[test]
+fn what_may_be_a_secret_is_never_repeated() {
+    let secrets = [
+        "http://u:secretpw@x:9400",
+        "http://x:9400?token=secretpw,node=",
+        "http://x:9400?token=secretpw,nod=a",
+        "u:secretpw@x:9400",
+        "ftp://x/?secretpw",
+        "http://x:99999/secretpw?secretpw",
+        "http://n1/?secretpw http://n2",
+        "http://n1/?secretpw,node=a secretpw",
+        "http://[secretpw@",
+    ];
+    for secret in secrets {
+        let refused = |command: &mut Command, name: &str| {
+            let (code, stdout, stderr) = run(command);
+            assert_eq!((code, stdout.as_str()), (2, ""), "{name} {secret}");
+            assert!(stderr.contains(name), "{secret}: {stderr}");
+            assert!(!stderr.contains("secretpw"), "{stderr}");
+        };
+        refused(
+            &mut gpulens(&["serve", &format!("--dcgm.target={secret}")]),
+            "--dcgm.target: ",
+        );
+        // In the variable white space stands between targets: two good ones would be served.
+        let several = format!("{secret},");
+        refused(
+            gpulens(&["serve"]).env("GPULENS_DCGM_TARGET", several),
+            "GPULENS_DCGM_TARGET: ",
+        );
+        for flag in flags() {
+            if ["dcgm.target", "recording", "config.file"].contains(&flag.name.as_str()) {
+                continue;
+            }
+            let name = format!("--{}", flag.name);
+            let argument = format!("{name}={secret}");
+            refused(&mut gpulens(&["serve", &argument]), &name);
+            refused(gpulens(&["serve"]).env(flag.variable, secret), &name);
+        }
+        for arguments in [
+            &["serve", secret][..],
+            &["serve", "--dcgm.targets", secret],
+            &["serve", "--web.external-url", secret],
+            &[secret],
+            &["check", "--format", secret],
+        ] {
+            refused(&mut gpulens(arguments), "error: ");
+        }
+    }
+    let url = "http://u:secretpw@x/recording.json";
+    for arguments in [
+        &["serve", "--recording", url][..],
+        &["serve", "--config.file", url],
+        &["check", url],
+        &["config", "check", url],
+        &["rules", url],
+    ] {
+        let (code, _, stderr) = run(&mut gpulens(arguments));
+        assert_eq!(code, 2, "{arguments:?}");
+        assert!(!stderr.contains("secretpw"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_flag_takes_one_target_and_the_variable_several() {
+    let text = "http://n1:9400,node=a b";
+    let (code, _, stderr) = run(&mut gpulens(&["serve", "--dcgm.target", text]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("--dcgm.target: there is white"), "{stderr}");
+    let text = "http://n1:9400,node=a http://n1:9400/metrics";
+    let (code, _, stderr) = run(gpulens(&["serve"]).env("GPULENS_DCGM_TARGET", text));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("would count twice"), "{stderr}");
+}
+
+#[test]
 fn an_empty_configuration_shows_what_to_give() {
     let (code, _, stderr) = run(&mut gpulens(&["serve"]));
     assert_eq!(code, 2);
@@ -173,7 +248,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             "web: { port: 1 }".into(),
-            "1:8: web.port: unknown key `port`; allowed: external_url",
+            "1:8: web.port: unknown key `port`; allowed: listen_address, telemetry_path",
         ),
         (
             "web: [1]".into(),
@@ -189,7 +264,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             "web:\n  external_url: x".into(),
-            "2:17: web.external_url: `x`: relative URL",
+            "2:3: web.external_url: unknown key `external_url`; allowed: listen_address",
         ),
         (
             "cycle:\n  interval: 15".into(),
@@ -230,6 +305,46 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         (
             "rules:\n  health:\n    exclude: { nodes: 3 }".into(),
             "3:23: rules.health.exclude.nodes: this is a number; want a list",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { X63: info }".into(),
+            "3:21: rules.health.xid_severity.X63: this is text; want a whole number of at least 0",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { '-1': info }".into(),
+            "3:21: rules.health.xid_severity.-1: integer `-1` is out of range; want a whole number from 0 to 65535",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { 70000: info }".into(),
+            "3:21: rules.health.xid_severity.70000: integer `70000` is out of range; want a whole number from 0 to 65535",
+        ),
+        (
+            "rules:\n  health:\n    xid_severity: { 63: bad }".into(),
+            "3:19: rules.health.xid_severity: `bad` for XID 63: want info, warning or critical",
+        ),
+        (
+            "rules:\n  fresh: { frozen_family_after: 9223372036854775807s }".into(),
+            "2:33: rules.fresh.frozen_family_after: `9223372036854775807s` is too long; want at most 366d",
+        ),
+        (
+            "rules:\n  health: { xid_expire_after: 367d }".into(),
+            "2:31: rules.health.xid_expire_after: `367d` is too long; want at most 366d",
+        ),
+        (
+            "limits: { forget_after: 9223372036854775807s }".into(),
+            "1:25: limits.forget_after: `9223372036854775807s` is too long; want at most 366d",
+        ),
+        (
+            "rules:\n  health: { rate_window: 0s }".into(),
+            "2:26: rules.health.rate_window: 0s is too short; want at least 1s",
+        ),
+        (
+            "rules:\n  therm: { window: 0s }".into(),
+            "2:20: rules.therm.window: 0s is too short; want at least 1s",
+        ),
+        (
+            "rules:\n  fresh: { fleet_nodes: 0 }".into(),
+            "2:25: rules.fresh.fleet_nodes: 0 would always be reached; want a number above 0",
         ),
         (
             "clusters: {}".into(),
@@ -291,6 +406,10 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
             targets("    - { url: http://n1, node: '' }"),
             "4:31: clusters[0].dcgm.targets[0].node: node must be a node's name",
         ),
+        (
+            targets("    - { url: http://n1, node: a b }"),
+            "4:31: clusters[0].dcgm.targets[0].node: a node's name holds no white space",
+        ),
         ("a: [1".into(), "not valid YAML"),
         ("log: {}\nlog: {}".into(), "2:1: not valid YAML"),
         ("log: {}\n---\nlog: {}".into(), "not valid YAML"),
@@ -318,6 +437,16 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
     let (code, _, stderr) = run(&mut gpulens(&["config", "check", file.path()]));
     assert_eq!(code, 2);
     assert!(stderr.contains("latin.yaml:2:4: not UTF-8"), "{stderr}");
+}
+
+#[test]
+fn keys_that_are_numbers_are_read_in_quotes_and_without() {
+    let text = "rules: { health: { xid_severity: { 63: info, \"64\": critical, '31': warning } } }";
+    let file = Scratch::new("keys.yaml", text);
+    let (code, stdout, stderr) = run(&mut gpulens(&["rules", "--config.file", file.path()]));
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let row = "xid_severity = 31: warning, 63: info, 64: critical";
+    assert!(stdout.contains(row), "{stdout}");
 }
 
 #[test]

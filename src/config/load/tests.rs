@@ -22,7 +22,6 @@ cycle: { interval: 30s }
 web:
   listen_address: 127.0.0.1:9000
   telemetry_path: /gpu
-  external_url: https://lens.example/
 log: { level: debug, format: json }
 metrics: { per_gpu: false, max_incident_series: 100 }
 limits: { stale_after: 5m }
