@@ -59,7 +59,8 @@
 //! # Severity
 //! Warning. Critical: `fleet_blind`, and a source that is gone (every target unreachable, no word
 //! from the Kubernetes API). Info for the first 60 min where work on the node is planned (cordoned, about to be
-//! removed, driver or MIG change, younger than 20 min).
+//! removed, driver or MIG change, younger than 20 min); of a source that is gone, on the nodes of all
+//! its targets.
 //!
 //! # What to look at
 //! The target itself with curl, the exporter's pod and its log, the node's conditions. `/health`

@@ -360,7 +360,7 @@ fn finding(seen: Seen<'_>, snapshot: &ClusterSnapshot) -> Finding {
         let text = format!("{} {lasting} {}", sign.headline, words::length(lasted));
         if older {
             let text = format!(
-                "when {} began: no reading from before this is kept one by one",
+                "when {} began: no later than this, as earlier readings are not kept one by one",
                 sign.cause.as_str()
             );
             finding.missing.push(Evidence::at(text, "rule", sign.since));

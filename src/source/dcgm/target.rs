@@ -158,8 +158,8 @@ fn read(
     let unended = answer.body.last().is_some_and(|byte| *byte != b'\n');
     if answer.cut.is_none() && !answer.framed && unended {
         read.notes.push(
-            "the last line was left out: no line feed ends it, and the response names no length, \
-             so it may have been cut"
+            "the last line was left out: no line feed ends it, and neither a length nor chunks \
+             show that it is whole"
                 .to_owned(),
         );
     }
