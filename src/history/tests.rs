@@ -459,6 +459,18 @@ fn liveness_is_decided_by_age_movement_and_siblings() {
 }
 
 #[test]
+fn a_reading_from_the_future_is_not_live() {
+    let read = |seconds| {
+        let snapshot = one(|board| {
+            board.read(Signal::CoreTemperature, &[(seconds, 50.0)]);
+        });
+        gpu(&snapshot).reading(Signal::CoreTemperature)
+    };
+    assert!(matches!(read(180), Reading::Live(_)));
+    assert!(matches!(read(181), Reading::Stale(_)));
+}
+
+#[test]
 fn a_board_has_vanished_after_three_rounds_of_its_siblings() {
     // The sibling was last named 30 s ago.
     let seen = |age: i64, interval: i64| {
