@@ -247,7 +247,7 @@ pub(super) fn view(
     // One body without a board, or a collection between two scrapes, proves nothing.
     let vanished_after = limits.collection_interval.get().max(interval) * VANISHED_AFTER;
     let newest = Newest::new(boards, targets);
-    let replaced = replacements(boards);
+    let replaced = replacements(boards, now, limits);
     boards
         .iter()
         .map(|(uuid, board)| {
@@ -319,28 +319,66 @@ impl<'a> Newest<'a> {
     }
 }
 
-/// Boards whose PCI address has been taken over by another board since they were last seen.
-fn replacements(boards: &BTreeMap<GpuUuid, Board>) -> BTreeMap<GpuUuid, GpuUuid> {
-    let mut slots: BTreeMap<(&NodeName, &str), Vec<(&GpuUuid, &Board)>> = BTreeMap::new();
+/// Boards whose place has been taken over by another board since they were last seen. The place is
+/// the PCI address; where an exporter tells none, it is the index. Indexes shift at reboots, so a
+/// board must then be gone for longer than readings stay fresh; one that was first seen before
+/// that moved, and took over nothing.
+fn replacements(
+    boards: &BTreeMap<GpuUuid, Board>,
+    now: Timestamp,
+    limits: &Limits,
+) -> BTreeMap<GpuUuid, GpuUuid> {
+    let mut by_pci: BTreeMap<(&NodeName, &str), Vec<(&GpuUuid, &Board)>> = BTreeMap::new();
+    let mut by_index: BTreeMap<(&NodeName, u32), Vec<(&GpuUuid, &Board)>> = BTreeMap::new();
     for (uuid, board) in boards {
-        if let (Some(node), Some(pci)) = (&board.identity.1.node, &board.identity.1.pci) {
-            slots.entry((node, pci)).or_default().push((uuid, board));
+        let identity = &board.identity.1;
+        let Some(node) = &identity.node else {
+            continue;
+        };
+        if let Some(pci) = &identity.pci {
+            by_pci.entry((node, pci)).or_default().push((uuid, board));
+        }
+        if let Some(index) = identity.index {
+            by_index
+                .entry((node, index))
+                .or_default()
+                .push((uuid, board));
         }
     }
+    let has_pci = |board: &Board| board.identity.1.pci.is_some();
     let mut replaced = BTreeMap::new();
-    for sharing in slots.values().filter(|sharing| sharing.len() > 1) {
+    for sharing in by_index.values().filter(|sharing| sharing.len() > 1) {
         for (uuid, board) in sharing {
-            let gone = board.last_seen();
-            let heir = sharing
-                .iter()
-                .filter(|(_, other)| other.first_seen().is_some_and(|first| first > gone))
-                .max_by_key(|(_, other)| other.last_seen());
-            if let Some((heir, _)) = heir {
-                replaced.insert((*uuid).clone(), (*heir).clone());
+            if now.duration_since(board.last_seen()) < limits.stale_after.get() {
+                continue;
             }
+            let heir = heir(board, sharing, |other| !has_pci(board) || !has_pci(other));
+            replaced.extend(heir.map(|heir| ((*uuid).clone(), heir)));
+        }
+    }
+    for sharing in by_pci.values().filter(|sharing| sharing.len() > 1) {
+        for (uuid, board) in sharing {
+            let heir = heir(board, sharing, |_| true);
+            replaced.extend(heir.map(|heir| ((*uuid).clone(), heir)));
         }
     }
     replaced
+}
+
+/// The board that is seen in a place, of those that were first seen after another was last.
+fn heir(
+    gone: &Board,
+    sharing: &[(&GpuUuid, &Board)],
+    counts: impl Fn(&Board) -> bool,
+) -> Option<GpuUuid> {
+    let last = gone.last_seen();
+    let later = |other: &Board| other.first_seen().is_some_and(|first| first > last);
+    let heirs = sharing
+        .iter()
+        .filter(|(_, other)| later(other) && counts(other));
+    heirs
+        .max_by_key(|(_, other)| other.last_seen())
+        .map(|(heir, _)| (*heir).clone())
 }
 
 /// Whether a board's readings are the present, and when they last were.

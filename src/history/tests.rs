@@ -554,6 +554,18 @@ fn liveness_is_decided_by_age_movement_and_siblings() {
 }
 
 #[test]
+fn a_reading_from_the_future_is_not_live() {
+    let read = |seconds| {
+        let snapshot = one(|board| {
+            board.read(Signal::CoreTemperature, &[(seconds, 50.0)]);
+        });
+        gpu(&snapshot).reading(Signal::CoreTemperature)
+    };
+    assert!(matches!(read(180), Reading::Live(_)));
+    assert!(matches!(read(181), Reading::Stale(_)));
+}
+
+#[test]
 fn a_board_has_vanished_after_three_rounds_of_its_siblings() {
     // The sibling was last named 30 s ago.
     let seen = |age: i64, interval: i64| {
@@ -640,6 +652,44 @@ fn a_new_board_at_the_same_address_ends_the_old_one() {
         .gpu("GPU-2", "n1", at_slot_only)
         .snapshot();
     assert!(together.gpus.iter().all(|gpu| gpu.replaced_by.is_none()));
+}
+
+#[test]
+fn without_an_address_a_new_board_at_the_same_index_ends_the_old_one() {
+    // The board that is gone, and the one beside it: when each was seen, index, address.
+    let heir = |old: (i64, i64), new: (i64, i64), indexes: [u32; 2], pci: [Option<&str>; 2]| {
+        let seen = |(from, to): (i64, i64), place: usize| {
+            let (index, pci) = (indexes[place], pci[place].map(Into::into));
+            move |board: &mut Board| {
+                board.identity.index = Some(index);
+                board.identity.pci = pci;
+                board.silent();
+                for seconds in (from..=to).step_by(30) {
+                    board.read(Signal::PowerUsage, &[(seconds, 300.0)]);
+                }
+            }
+        };
+        let snapshot = Cluster::new()
+            .gpu("GPU-new", "n1", seen(new, 1))
+            .gpu("GPU-old", "n1", seen(old, 0))
+            .snapshot();
+        assert_eq!(snapshot.gpus[0].replaced_by, None);
+        snapshot.gpus[1].replaced_by.is_some()
+    };
+    let (same, none) = ([3, 3], [None, None]);
+    let slot = Some("00000000:07:00.0");
+    assert!(heir((-900, -300), (-240, -30), same, none));
+    assert!(heir((-900, -300), (-240, -30), same, [slot, None]));
+    assert!(heir((-900, -300), (-240, -30), same, [None, slot]));
+    // Not gone for long enough, by another index, in another slot.
+    assert!(!heir((-900, -150), (-120, -30), same, none));
+    assert!(!heir((-900, -300), (-240, -30), [3, 4], none));
+    let other = Some("00000000:08:00.0");
+    assert!(!heir((-900, -300), (-240, -30), same, [slot, other]));
+    // The other one was there before, and only its index has shifted.
+    assert!(!heir((-900, -300), (-900, -30), same, none));
+    // The old one came back.
+    assert!(!heir((-900, -30), (-240, -60), same, none));
 }
 
 fn at_slot_only(board: &mut Board) {

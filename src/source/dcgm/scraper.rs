@@ -152,7 +152,11 @@ impl Shared {
                 ..
             } = &*self;
             let scrape = scrape(client, slots, clock, &mut decoder, &url, &origin).await;
-            self.view().record(url.shown(), scrape);
+            {
+                // Under the lock: a clock that is set after this moves what was filed along.
+                let mut view = self.view();
+                view.record(url.shown(), scrape, clock.now());
+            }
             sleep(schedule.next(began, self.running.elapsed())).await;
         }
     }

@@ -104,8 +104,14 @@ impl View {
         })
     }
 
-    /// Files an attempt.
-    pub(super) fn record(&mut self, url: &Arc<str>, scrape: Scrape) {
+    /// Files an attempt that has ended now. Where the clock was set back meanwhile, its times are
+    /// of the old one: nothing was seen later than now.
+    pub(super) fn record(&mut self, url: &Arc<str>, mut scrape: Scrape, now: Timestamp) {
+        scrape.at = scrape.at.min(now);
+        let read = scrape.read.iter_mut();
+        for observation in read.flat_map(|read| &mut read.observations) {
+            observation.at = observation.at.min(now);
+        }
         let Some(row) = self.rows.get_mut(url) else {
             return;
         };

@@ -47,6 +47,11 @@ fn failed(seconds: i64, kind: ErrorKind) -> Scrape {
     }
 }
 
+/// Files an attempt long after it began.
+fn record(view: &mut View, url: &std::sync::Arc<str>, scrape: Scrape) {
+    view.record(url, scrape, at() + SignedDuration::from_hours(1));
+}
+
 fn url(name: &str) -> std::sync::Arc<str> {
     format!("http://{name}:9400/metrics").into()
 }
@@ -86,7 +91,7 @@ fn a_target_is_pending_up_down_and_remembers() {
     );
     assert!(first.rejected.contains_key("no_gpu") && first.rejected.contains_key("bad_labels"));
 
-    view.record(&url("n1"), good(0, &line("GPU-1")));
+    record(&mut view, &url("n1"), good(0, &line("GPU-1")));
     let batch = view.take();
     assert_eq!(uuids(&batch), ["GPU-1"]);
     let target = &batch.status.targets[0];
@@ -101,7 +106,7 @@ fn a_target_is_pending_up_down_and_remembers() {
         "each scrape is given once"
     );
 
-    view.record(&url("n1"), failed(15, ErrorKind::Refused));
+    record(&mut view, &url("n1"), failed(15, ErrorKind::Refused));
     let status = view.take().status;
     assert_eq!(
         (status.state, status.errors[&ErrorKind::Refused]),
@@ -120,7 +125,7 @@ fn a_target_is_pending_up_down_and_remembers() {
         (at(), Some("host-GPU-1".into()))
     );
 
-    view.record(&url("n1"), good(30, &line("GPU-1")));
+    record(&mut view, &url("n1"), good(30, &line("GPU-1")));
     let status = view.take().status;
     assert_eq!(status.targets[0].error, None);
     assert_eq!(status.error, None);
@@ -131,12 +136,16 @@ fn a_target_is_pending_up_down_and_remembers() {
 fn an_empty_page_is_an_answer_and_dated() {
     let mut view = view(&["n1:9400"]);
     let empty_since = |view: &mut View| view.take().status.targets[0].empty_since;
-    view.record(&url("n1"), good(0, ""));
+    record(&mut view, &url("n1"), good(0, ""));
     assert_eq!(view.take().status.targets[0].state, TargetState::Up);
-    view.record(&url("n1"), good(15, "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"));
-    view.record(&url("n1"), failed(30, ErrorKind::Timeout));
+    record(
+        &mut view,
+        &url("n1"),
+        good(15, "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"),
+    );
+    record(&mut view, &url("n1"), failed(30, ErrorKind::Timeout));
     assert_eq!(empty_since(&mut view), Some(at()), "a failure is no page");
-    view.record(&url("n1"), good(45, &line("GPU-1")));
+    record(&mut view, &url("n1"), good(45, &line("GPU-1")));
     assert_eq!(empty_since(&mut view), None);
 }
 
@@ -144,7 +153,8 @@ fn an_empty_page_is_an_answer_and_dated() {
 fn of_what_nobody_takes_the_latest_is_kept() {
     let mut view = view(&["n1:9400"]);
     for round in 0..7 {
-        view.record(
+        record(
+            &mut view,
             &url("n1"),
             good(15 * round, &(line("GPU-1") + &line("GPU-2"))),
         );
@@ -166,8 +176,8 @@ fn of_what_nobody_takes_the_latest_is_kept() {
 fn of_two_targets_with_one_board_the_first_counts_while_it_answers() {
     let mut view = view(&["a:9400", "b:9400"]);
     let both = line("GPU-1") + &line("GPU-2");
-    view.record(&url("a"), good(0, &line("GPU-1")));
-    view.record(&url("b"), good(0, &both));
+    record(&mut view, &url("a"), good(0, &line("GPU-1")));
+    record(&mut view, &url("b"), good(0, &both));
     let batch = view.take();
     assert_eq!(uuids(&batch), ["GPU-1", "GPU-2"]);
     assert_eq!(batch.status.rejected["other_target"], 1);
@@ -184,8 +194,8 @@ fn of_two_targets_with_one_board_the_first_counts_while_it_answers() {
         );
     }
     // The first falls silent: the second is believed, and there is nothing to note.
-    view.record(&url("a"), failed(15, ErrorKind::Refused));
-    view.record(&url("b"), good(15, &both));
+    record(&mut view, &url("a"), failed(15, ErrorKind::Refused));
+    record(&mut view, &url("b"), good(15, &both));
     let batch = view.take();
     assert_eq!(uuids(&batch), ["GPU-1", "GPU-2"]);
     assert!(
@@ -196,11 +206,11 @@ fn of_two_targets_with_one_board_the_first_counts_while_it_answers() {
             .all(|target| target.notes.is_empty())
     );
     // It comes back, then is no target any more.
-    view.record(&url("a"), good(30, &line("GPU-1")));
-    view.record(&url("b"), good(30, &both));
+    record(&mut view, &url("a"), good(30, &line("GPU-1")));
+    record(&mut view, &url("b"), good(30, &both));
     assert_eq!(view.take().observations.len(), 2);
     view.remove(&url("a"));
-    view.record(&url("b"), good(45, &both));
+    record(&mut view, &url("b"), good(45, &both));
     let batch = view.take();
     assert_eq!(uuids(&batch), ["GPU-1", "GPU-2"]);
     assert_eq!(batch.status.targets.len(), 1);
@@ -288,4 +298,25 @@ fn configuration_is_read_strictly() {
         let message = error.lines().next().unwrap_or_default();
         assert!(!message.contains("hunter2"), "{message}");
     }
+}
+
+#[test]
+fn nothing_was_seen_later_than_now() {
+    let mut view = view(&["n1:9400"]);
+    let own_time = at().as_millisecond() + 7_230_000;
+    let text = line("GPU-1") + &line("GPU-2").replace(" 41", &format!(" 41 {own_time}"));
+    // It began at a time that the clock, set back by two hours meanwhile, has yet to reach.
+    let now = at() + SignedDuration::from_secs(5);
+    view.record(&url("n1"), good(7200, &text), now);
+    let batch = view.take();
+    let times = batch.observations.iter().map(|seen| match seen {
+        Observation::Gpu(gpu) => gpu.at,
+        other => panic!("not a GPU: {other:?}"),
+    });
+    assert_eq!(times.collect::<Vec<_>>(), [now; 2]);
+    let target = &batch.status.targets[0];
+    assert_eq!(
+        (target.last_attempt, target.last_success),
+        (Some(now), Some(now))
+    );
 }
