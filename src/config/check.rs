@@ -10,6 +10,8 @@ use crate::snapshot::Span;
 const MIN_INTERVAL: Span = Span::seconds(1);
 /// Alerts wait minutes and holds count cycles: beyond this nothing would be found in time.
 const MAX_INTERVAL: Span = Span::minutes(10);
+/// Older readings say nothing of the present, whatever the exporter's interval.
+const MAX_STALE: Span = Span::minutes(60);
 /// Prometheus takes more, people and Alertmanager do not.
 const MAX_INCIDENT_SERIES: u32 = 1_000_000;
 /// Label values are cut at 256 bytes; a cluster's name is a label beside many others.
@@ -23,6 +25,7 @@ pub(super) fn check(config: &Config, file: Option<&Node>) -> Vec<Problem> {
     };
     checks.numbers(config);
     checks.zeros(config);
+    checks.pairs(config);
     checks.clusters(config);
     checks.problems
 }
@@ -85,16 +88,170 @@ impl Checks<'_> {
                 );
             }
         }
-        let least = interval.max(limits.collection_interval);
-        if limits.stale_after <= least && limits.stale_after >= MIN_INTERVAL {
-            self.fail(
-                &[key("limits"), key("stale_after")],
-                format!(
-                    "{} would make healthy readings stale; want more than {least}, the longer of \
-                     cycle.interval and limits.collection_interval",
-                    limits.stale_after
-                ),
+    }
+
+    /// Thresholds that must agree with each other.
+    fn pairs(&mut self, config: &Config) {
+        let (limits, rules) = (&config.limits, &config.rules);
+        let (health, therm) = (&rules.health, &rules.therm);
+        for (warning, low, critical, high) in [
+            (
+                "core_warning",
+                therm.core_warning,
+                "core_critical",
+                therm.core_critical,
+            ),
+            (
+                "memory_warning",
+                therm.memory_warning,
+                "memory_critical",
+                therm.memory_critical,
+            ),
+        ] {
+            if low > high {
+                let low_at = threshold("therm", warning);
+                let high_at = threshold("therm", critical);
+                if self.given(&low_at) || !self.given(&high_at) {
+                    let message = format!("{low} is too hot; want at most {high}, {critical}");
+                    self.fail(&low_at, message);
+                } else {
+                    let message = format!("{high} is too cold; want at least {low}, {warning}");
+                    self.fail(&high_at, message);
+                }
+            }
+        }
+        for (name, critical) in [
+            ("capacity_critical_after", health.capacity_critical_after),
+            ("plugin_critical_after", health.plugin_critical_after),
+        ] {
+            self.at_least(
+                &threshold("health", name),
+                critical,
+                &threshold("health", "hold"),
+                health.hold,
             );
+        }
+        let limit = |name: &str| [key("limits"), key(name)];
+        let cycle = [key("cycle"), key("interval")];
+        let collection = limit("collection_interval");
+        let (slow, interval): (&[Step], Span) =
+            if config.cycle.interval > limits.collection_interval {
+                (&cycle, config.cycle.interval)
+            } else {
+                (&collection, limits.collection_interval)
+            };
+        let stale = limit("stale_after");
+        let twice = Span::seconds(2 * interval.get().as_secs());
+        // What is out of range by itself has been told already.
+        let sensible = (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval);
+        if limits.stale_after < twice && limits.stale_after >= MIN_INTERVAL && sensible {
+            let value = limits.stale_after;
+            if self.given(&stale) || !self.given(slow) {
+                let message = format!(
+                    "{value} would make healthy readings stale; want at least {twice}, twice {} \
+                     (the longer of cycle.interval and limits.collection_interval)",
+                    dotted(slow)
+                );
+                self.fail(&stale, message);
+            } else {
+                let message = format!(
+                    "{interval} would make healthy readings stale; want at most half of \
+                     limits.stale_after, which is {value}"
+                );
+                self.fail(slow, message);
+            }
+        }
+        if limits.stale_after > MAX_STALE {
+            let message = format!(
+                "{} would take the past for the present; want at most {MAX_STALE}",
+                limits.stale_after
+            );
+            self.fail(&stale, message);
+        }
+        self.remembered(config);
+    }
+
+    /// Nothing may be forgotten before the longest hold or look-back has passed.
+    fn remembered(&mut self, config: &Config) {
+        let (limits, rules) = (&config.limits, &config.rules);
+        let (health, fresh, therm) = (&rules.health, &rules.fresh, &rules.therm);
+        let forget = [key("limits"), key("forget_after")];
+        let longest = [
+            ("limits", "stale_after", limits.stale_after),
+            ("limits", "frozen_after", limits.frozen_after),
+            ("limits", "reorder", limits.reorder),
+            ("health", "hold", health.hold),
+            (
+                "health",
+                "capacity_critical_after",
+                health.capacity_critical_after,
+            ),
+            (
+                "health",
+                "plugin_critical_after",
+                health.plugin_critical_after,
+            ),
+            (
+                "health",
+                "ecc_single_bit_window",
+                health.ecc_single_bit_window,
+            ),
+            ("health", "rate_window", health.rate_window),
+            ("health", "nvlink_event_window", health.nvlink_event_window),
+            ("fresh", "unreachable_after", fresh.unreachable_after),
+            ("fresh", "rollout_hold", fresh.rollout_hold),
+            ("fresh", "new_node_hold", fresh.new_node_hold),
+            ("fresh", "empty_after", fresh.empty_after),
+            ("fresh", "vanished_after", fresh.vanished_after),
+            ("fresh", "frozen_family_after", fresh.frozen_family_after),
+            ("fresh", "unlabelled_after", fresh.unlabelled_after),
+            (
+                "fresh",
+                "labels_disagree_after",
+                fresh.labels_disagree_after,
+            ),
+            ("fresh", "disagreement_after", fresh.disagreement_after),
+            ("fresh", "fleet_after", fresh.fleet_after),
+            ("therm", "hold", therm.hold),
+            ("therm", "window", therm.window),
+            ("therm", "failure_window", therm.failure_window),
+        ];
+        for (section, name, least) in longest {
+            let path = match section {
+                "limits" => vec![key(section), key(name)],
+                _ => threshold(section, name).to_vec(),
+            };
+            // One is enough, and where both are given the first to be named is as good as any.
+            if limits.forget_after < least {
+                self.at_least(&forget, limits.forget_after, &path, least);
+                return;
+            }
+        }
+    }
+
+    /// Whether the file says it.
+    fn given(&self, path: &[Step]) -> bool {
+        self.file.is_some_and(|file| file.has(path))
+    }
+
+    /// Complains about whichever of two lengths the file has, preferably the one that should be
+    /// the longer.
+    fn at_least(&mut self, path: &[Step], value: Span, other: &[Step], least: Span) {
+        if value >= least {
+            return;
+        }
+        if self.given(path) || !self.given(other) {
+            let message = format!(
+                "{value} is too short; want at least {least}, {}",
+                dotted(other)
+            );
+            self.fail(path, message);
+        } else {
+            let message = format!(
+                "{least} is too long; want at most {value}, {}",
+                dotted(path)
+            );
+            self.fail(other, message);
         }
     }
 

@@ -292,7 +292,7 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         ),
         (
             "limits: { stale_after: 30s }".into(),
-            "1:24: limits.stale_after: 30s would make healthy readings stale; want more than 30s",
+            "1:24: limits.stale_after: 30s would make healthy readings stale; want at least 1m, twice limits.collection_interval",
         ),
         (
             "limits: { reorder: 0s }".into(),
@@ -345,6 +345,46 @@ fn every_bad_value_of_a_file_has_its_place_and_what_is_allowed() {
         (
             "rules:\n  fresh: { fleet_nodes: 0 }".into(),
             "2:25: rules.fresh.fleet_nodes: 0 would always be reached; want a number above 0",
+        ),
+        (
+            "cycle: { interval: 5m }".into(),
+            "1:20: cycle.interval: 5m would make healthy readings stale; want at most half of limits.stale_after, which is 3m",
+        ),
+        (
+            "limits: { stale_after: 2h }".into(),
+            "1:24: limits.stale_after: 2h would take the past for the present; want at most 1h",
+        ),
+        (
+            "rules:\n  therm: { core_warning: 90 }".into(),
+            "2:26: rules.therm.core_warning: 90 °C is too hot; want at most 87 °C, core_critical",
+        ),
+        (
+            "rules:\n  therm: { core_critical: 70 }".into(),
+            "2:27: rules.therm.core_critical: 70 °C is too cold; want at least 80 °C, core_warning",
+        ),
+        (
+            "rules:\n  therm: { memory_warning: 99, memory_critical: 98 }".into(),
+            "2:28: rules.therm.memory_warning: 99 °C is too hot; want at most 98 °C, memory_critical",
+        ),
+        (
+            "rules:\n  health: { capacity_critical_after: 1m }".into(),
+            "2:38: rules.health.capacity_critical_after: 1m is too short; want at least 2m, rules.health.hold",
+        ),
+        (
+            "rules:\n  health: { plugin_critical_after: 1m }".into(),
+            "2:36: rules.health.plugin_critical_after: 1m is too short; want at least 2m, rules.health.hold",
+        ),
+        (
+            "rules:\n  health: { hold: 6m }".into(),
+            "2:19: rules.health.hold: 6m is too long; want at most 5m, rules.health.capacity_critical_after",
+        ),
+        (
+            "limits: { forget_after: 1m }".into(),
+            "1:25: limits.forget_after: 1m is too short; want at least 3m, limits.stale_after",
+        ),
+        (
+            "rules:\n  fresh: { frozen_family_after: 2d }".into(),
+            "2:33: rules.fresh.frozen_family_after: 2d is too long; want at most 1d, limits.forget_after",
         ),
         (
             "clusters: {}".into(),
