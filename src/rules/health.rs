@@ -124,6 +124,8 @@ thresholds! {
     capacity_critical_after: Span = Span::minutes(5), "kubelet's grace for a stopped plugin";
     /// How long every GPU of a node must be withheld to be critical.
     plugin_critical_after: Span = Span::minutes(10), "a rollout of the plugin is over by then";
+    /// How long a GPU must be unnamed, while its target answers, for its XIDs to be taken at full weight.
+    vanished_after: Span = Span::seconds(90), "as long as telemetry waits before it calls a GPU vanished";
     /// How long an XID counts that asks for no reset, and how long an XID family may be gone.
     xid_clear_after: Span = Span::minutes(60), "an hour of work without another";
     /// How long an XID that asks for a reset counts without one.

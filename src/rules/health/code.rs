@@ -49,7 +49,9 @@ pub(super) fn has_expired(fleet: &Fleet<'_>, at: usize) -> bool {
 pub(super) fn look(fleet: &Fleet<'_>, at: usize, capacity_lost: bool, found: &mut Found) {
     let gpu = &fleet.snapshot.gpus[at];
     let active = active(fleet, at);
-    let vanished = matches!(gpu.liveness, Liveness::Vanished { .. });
+    // One collection that failed for the board is no loss.
+    let vanished = matches!(gpu.liveness, Liveness::Vanished { since }
+        if gpu.now.duration_since(since) >= fleet.thresholds.vanished_after.get());
     let alone = active.values().all(|events| {
         let known = events.first().and_then(|event| xid::lookup(event.code));
         known.is_some_and(Xid::is_consequence)

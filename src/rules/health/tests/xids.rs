@@ -59,6 +59,17 @@ fn an_xid_at_first_sight_has_unknown_age() {
     // And so does a board that is gone.
     let cluster = node_of(4, 1, first_sight).silence("n1-1", Some(-240));
     assert!(outcome(&cluster, "n1-1").starts_with("xid_79 critical"));
+    // Not yet one that is merely unnamed for a moment.
+    for (from, said) in [(-30, "xid_79 warning"), (-60, "xid_79 critical")] {
+        let cluster = node_of(4, 1, first_sight)
+            .gpu("n1-8", "n1", |board| {
+                quiet(board);
+                index(board, 8);
+                board.read(Signal::PowerUsage, &[(-1, 300.0)]);
+            })
+            .silence("n1-1", Some(from));
+        assert!(outcome(&cluster, "n1-1").starts_with(said), "{from}");
+    }
     // Two such boards cannot both be the one that is withheld.
     let cluster =
         node_with(4, 3, &[(-600, 4), (-400, 3)], 1, first_sight).gpu("n1-9", "n1", |board| {
