@@ -72,12 +72,13 @@ pub fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// A reading as a fact: the signal's name, value with unit, and time.
+/// A reading as a fact: what the signal is without its explanation, value with unit, and time.
 #[must_use]
 pub fn fact(signal: Signal, point: Point) -> Fact {
     let spec = signal.spec();
+    let name = spec.help.split([':', ';', '(']).next().unwrap_or_default();
     Fact {
-        name: spec.help.into(),
+        name: name.trim_end().into(),
         value: quantity(point.value, spec.unit),
         source: spec.name.into(),
         at: Some(point.at),
@@ -102,6 +103,21 @@ mod tests {
         ] {
             assert_eq!(quantity(value, unit), text);
         }
+    }
+
+    #[test]
+    fn facts_have_short_names() {
+        let point = Point {
+            at: Timestamp::UNIX_EPOCH,
+            value: 0.0,
+        };
+        for signal in Signal::ALL {
+            let name = fact(*signal, point).name;
+            assert!((3..=64).contains(&name.len()), "{name}");
+            assert!(!name.contains([':', ';', '(']), "{name}");
+        }
+        let margin = fact(Signal::TemperatureMargin, point).name;
+        assert_eq!(margin, "temperature margin");
     }
 
     #[test]

@@ -240,7 +240,7 @@ fn plugin_down(fleet: &Fleet<'_>, view: &View<'_>, loss: &Loss, lasted: SignedDu
     let live = view.gpus(fleet).filter(|gpu| !gpu.is_blind()).count();
     if live > 0 {
         sign.facts.push(Fact {
-            name: "boards that telemetry still shows, none with a fault".into(),
+            name: "boards without a fault".into(),
             value: live.to_string(),
             source: "telemetry".into(),
             at: None,
@@ -304,7 +304,7 @@ fn drop(
         }
         let rest = if quiet { ", none with an XID" } else { "" };
         sign.against.push(Evidence::of(
-            format!("telemetry still shows all {live} boards of the node{rest}: the plugin's latch rather than a lost GPU"),
+            format!("telemetry still shows all {live} boards of the node{rest}: the device plugin keeps a GPU back, none is lost"),
             "telemetry",
         ));
     }

@@ -38,7 +38,7 @@ pub(super) fn look(fleet: &Fleet<'_>, at: usize, found: &mut Found) {
                 source: signal.spec().name.into(),
                 at: Some(last.at),
             });
-        } else if last.value >= WARN {
+        } else if last.value >= WARN && !repeats(gpu, watch, last.value) {
             found
                 .signs
                 .push(sign(fleet, at, name, last.value >= FAIL, since));
@@ -56,6 +56,20 @@ pub(super) fn look(fleet: &Fleet<'_>, at: usize, found: &mut Found) {
 /// DCGM warns of temperature and power on any violation within the last minute.
 fn is_noisy(watch: Option<HealthWatch>) -> bool {
     matches!(watch, Some(HealthWatch::Thermal | HealthWatch::Power))
+}
+
+/// Whether the check of everything only repeats what the check of a part says.
+fn repeats(gpu: &Gpu, watch: Option<HealthWatch>, value: f64) -> bool {
+    let signal = Signal::HealthStatus;
+    let says = |part: HealthWatch| {
+        let part = part.part();
+        gpu.live(SeriesKey { signal, part })
+            .is_some_and(|last| last.value >= value)
+    };
+    let mut parts = HealthWatch::ALL
+        .into_iter()
+        .filter(|part| *part != HealthWatch::All);
+    watch == Some(HealthWatch::All) && parts.any(says)
 }
 
 fn sign(fleet: &Fleet<'_>, at: usize, watch: &str, failed: bool, since: jiff::Timestamp) -> Sign {

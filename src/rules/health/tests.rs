@@ -67,10 +67,14 @@ fn check(finding: &Finding) {
         "{}",
         finding.summary
     );
+    assert_eq!(finding.summary.matches("consistent with").count(), 1);
     assert!(!finding.summary.contains('\n'));
     assert!(!finding.supporting.is_empty() && !finding.checklist.is_empty());
     let text = format!("{finding:?}");
-    assert!(!text.contains("caused by"), "{text}");
+    assert!(
+        !text.contains("caused by") && !text.contains("latch"),
+        "{text}"
+    );
     for step in &finding.checklist {
         let command = step.command.as_deref().unwrap_or_default();
         for word in ["delete", "drain", "cordon", "reset", "reboot", "-r "] {

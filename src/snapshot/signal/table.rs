@@ -222,7 +222,7 @@ signals! {
         [plain("DCGM_FI_DEV_MEM_MAX_OP_TEMP"),
         plain("DCGM_FI_DEV_MEMORY_MAX_OP_TEMP_CELSIUS")]
     TemperatureMargin "temperature_margin_celsius" "°C" Gauge Board -50.0..=150.0
-        "distance to the highest core temperature for normal work; at or below 0 it is reached"
+        "temperature margin: distance to the highest core temperature for normal work; at or below 0 it is reached"
         [plain("DCGM_FI_DEV_GPU_TEMP_LIMIT"),
         plain("DCGM_FI_DEV_GPU_TEMP_MARGIN_CELSIUS")]
     PowerUsage "power_watts" "W" Gauge Board 0.0..=5000.0

@@ -272,3 +272,22 @@ fn growth_that_may_be_older_than_the_look_back_claims_no_place_in_time() {
     );
     assert!(seen[0].0.contains("XID 74"), "{seen:?}");
 }
+
+#[test]
+fn the_check_of_everything_is_named_only_where_no_part_says_it() {
+    let check = |values: &[(HealthWatch, f64)]| {
+        alone(|board| {
+            for (watch, value) in values {
+                board.steady(part(Signal::HealthStatus, watch.part().0), -60, *value);
+            }
+        })
+    };
+    let both = check(&[(HealthWatch::Mem, 20.0), (HealthWatch::All, 20.0)]);
+    let found = finding(&both, "a");
+    assert!(!format!("{found:?}").contains("ALL says"), "{found:?}");
+    for others in [&[][..], &[(HealthWatch::Mem, 10.0)]] {
+        let all = [others, &[(HealthWatch::All, 20.0)]].concat();
+        let found = finding(&check(&all), "a");
+        assert!(found.summary.contains("ALL says FAIL"), "{}", found.summary);
+    }
+}
