@@ -464,7 +464,8 @@ pub struct Finding {
     pub grade: Grade,
     /// One line for people. "Consistent with", never "caused by".
     pub summary: String,
-    /// Time of the first evidence, which may be older than the first cycle that saw it.
+    /// Time of the first evidence, no later than the first cycle that saw it; earlier evidence may
+    /// have left the look-back.
     pub started: Timestamp,
     /// DCGM's index of the GPU at present, for dashboards.
     #[serde(skip_serializing_if = "Option::is_none")]
