@@ -44,6 +44,8 @@
 //!
 //! Codes whose remedy is a reset: when the node booted, the energy counter started anew or the gauge
 //! went back to 0, and the GPU reports since (an absent family is not 0); without that they expire.
+//! A counter started anew once the collection after its fall confirms it; one reading that is taken
+//! back is neither a reset nor growth. A gauge that is 0 after a silence is no reset by itself.
 //! Other codes: some time after the event. Levels and counters: when they are live and quiet. *Clear*
 //! needs a live GPU whose health signals, as far as it ever had them and as far as its siblings on
 //! the same exporter have them, are all there. A loss of telemetry never ends a finding: what was
