@@ -68,7 +68,9 @@ fn an_xid_at_first_sight_has_unknown_age() {
                 board.read(Signal::PowerUsage, &[(-1, 300.0)]);
             })
             .silence("n1-1", Some(from));
-        assert!(outcome(&cluster, "n1-1").starts_with(said), "{from}");
+        let outcome = outcome(&cluster, "n1-1");
+        println!("{:#?}", finding(&cluster, "n1-1").supporting);
+        assert!(outcome.starts_with(said), "{from}: {outcome}");
     }
     // Two such boards cannot both be the one that is withheld.
     let cluster =
