@@ -130,32 +130,42 @@ impl Board {
 }
 
 impl Board {
-    /// Whether an instance is known or may become known; one that has ended makes room.
+    /// Whether an instance is known or may become known; one that is no longer named makes room.
     fn has_room(&mut self, id: InstanceId, at: Timestamp, limits: &Limits) -> bool {
         if self.instances.len() >= MAX_INSTANCES && !self.instances.contains_key(&id) {
-            self.forget_instances(self.last_seen().max(at), limits);
+            let (named, fresh) = (self.last_seen().max(at), limits.stale_after.get());
+            self.instances
+                .retain(|_, (_, entity)| !is_unnamed_for(entity, named, fresh));
         }
         self.instances.len() < MAX_INSTANCES || self.instances.contains_key(&id)
     }
 
-    /// Forgets the instances that have ended, when the board was last named at a time.
-    fn forget_instances(&mut self, named: Timestamp, limits: &Limits) {
-        self.instances
-            .retain(|_, (_, entity)| !has_ended(entity, named, limits));
-    }
-
     /// Forgets what is no more while the board goes on.
     pub(super) fn forget(&mut self, limits: &Limits) {
-        self.forget_instances(self.last_seen(), limits);
+        let named = self.last_seen();
+        self.instances
+            .retain(|_, (_, entity)| !has_ended(entity, named, limits));
     }
 }
 
 /// Whether an instance is no more: MIG was switched off or divided anew. Its board was named, by
-/// itself or by other instances, for longer than readings stay fresh, and it was not.
+/// itself or by other instances, for longer than readings stay fresh, and it was not. One whose
+/// last word was an XID is remembered like a board: its silence heals nothing.
 fn has_ended(instance: &Entity, named: Timestamp, limits: &Limits) -> bool {
+    let xid = instance.track(Signal::Xid);
+    let stands = xid.is_some_and(|xid| !xid.edges().is_empty() && xid.last().value != 0.0);
+    let kept = if stands {
+        limits.forget_after
+    } else {
+        limits.stale_after
+    };
+    is_unnamed_for(instance, named, kept.get())
+}
+
+fn is_unnamed_for(instance: &Entity, named: Timestamp, length: SignedDuration) -> bool {
     instance
         .last_seen
-        .is_none_or(|seen| named.duration_since(seen) > limits.stale_after.get())
+        .is_none_or(|seen| named.duration_since(seen) > length)
 }
 
 fn read(entity: &mut Entity, key: SeriesKey, point: Point, filing: &Filing<'_>) -> Filed {

@@ -824,6 +824,20 @@ fn instances_of_a_silent_board_stay() {
 }
 
 #[test]
+fn an_instance_whose_last_word_was_an_xid_is_remembered() {
+    let kept = |codes: &[(i64, f64)]| {
+        let snapshot = one(|board| {
+            board.instance(1, Signal::Xid, codes);
+        });
+        gpu(&snapshot).instances.len()
+    };
+    assert_eq!(kept(&[(-600, 0.0), (-570, 94.0)]), 1);
+    assert_eq!(kept(&[(-600, 94.0), (-570, 0.0)]), 0);
+    assert_eq!(kept(&[(-600, 0.0)]), 0);
+    assert_eq!(kept(&[(-2 * 86_400, 94.0)]), 0);
+}
+
+#[test]
 fn invented_instances_are_bounded() {
     let invented: Vec<u32> = (100..1100).collect();
     let (ids, kept) = instances(&[(-60..0, &[1, 2]), (-30..0, &invented)]);
