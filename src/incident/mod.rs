@@ -329,9 +329,15 @@ impl<'a> Ends<'a> {
             Subject::Node(node) => self.node_is_gone(node),
             Subject::Gpu { node, uuid } => {
                 let board = snapshot.gpus.binary_search_by(|gpu| gpu.uuid.cmp(uuid));
-                // Another board sits in its place.
-                let replaced = board.is_ok_and(|at| snapshot.gpus[at].replaced_by.is_some());
-                replaced || node.as_ref().is_some_and(|node| self.node_is_gone(node))
+                // Another board sits in its place, or nobody has named it for so long that even
+                // history, which must know more than its own beginning, has forgotten it.
+                let ended = if let Ok(at) = board {
+                    snapshot.gpus[at].replaced_by.is_some()
+                } else {
+                    let watched = snapshot.now.duration_since(snapshot.history_start);
+                    watched > snapshot.limits.forget_after.get()
+                };
+                ended || node.as_ref().is_some_and(|node| self.node_is_gone(node))
             }
             Subject::Pod { uid, .. } => {
                 let pods = snapshot.inventory.complete.pods;

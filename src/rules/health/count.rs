@@ -229,7 +229,10 @@ impl Mismatch {
         }
         sign.against.extend(planned);
         sign.against.extend(restarts(fleet, view, self.since));
-        let claim = if boards.missing.is_empty() {
+        let claim = if !self.fewer {
+            // Too many boards say nothing against any one of them.
+            Claim::Node
+        } else if boards.missing.is_empty() {
             Claim::OneInTrouble
         } else {
             Claim::Boards(boards.missing.iter().map(|(at, _)| *at).collect())
