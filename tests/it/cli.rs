@@ -568,6 +568,12 @@ fn rules_and_signals_are_listed() {
     assert_eq!(code, 0);
     for (at, entry) in gpulens::rules::ALL.iter().enumerate() {
         assert_eq!(rules[at]["id"], entry.id.as_str());
+        assert_eq!(rules[at]["limits"][0]["name"], "stale_after");
+        for arguments in [&["rules"][..], &["rules", entry.name]] {
+            let (_, stdout, _) = run(&mut gpulens(arguments));
+            assert!(stdout.contains("limits.young_node = 20m"), "{stdout}");
+            assert!(!stdout.contains("  The same "), "{stdout}");
+        }
         for format in ["text", "markdown", "json"] {
             let arguments = ["rules", entry.name, "--format", format];
             let (code, stdout, _) = run(&mut gpulens(&arguments));
