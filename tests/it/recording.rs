@@ -196,13 +196,15 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert!(error.contains("told by the source `kubernetes`"), "{error}");
 }
 
+/// Puts a time into a recording.
+type Change = fn(&mut Recording, Timestamp);
+
 #[test]
 fn what_was_seen_after_now_is_refused() {
     let good = small();
     good.check().expect("good");
     let late = good.now + Span::seconds(16).get();
     let soon = good.now + Span::seconds(15).get();
-    type Change = fn(&mut Recording, Timestamp);
     let table: [(Change, &str); 8] = [
         (|r, at| r.sources[0].since = at, "sources[0].since"),
         (
