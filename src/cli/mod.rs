@@ -37,7 +37,7 @@ Examples:
 Exit codes:
   0  done (check: nothing was found)
   1  it could not be done, such as a port that is taken (check: something was found)
-  2  wrong usage or configuration (check: a recording that cannot be read)
+  2  wrong usage or configuration, or a recording that cannot be read
   3  check only: nothing was found, but not everything could be decided";
 
 #[derive(Parser)]

@@ -44,7 +44,7 @@ impl Failure {
             Self::Runtime(error) => (error, 1),
         };
         let mut text = String::new();
-        for line in format!("{error:#}").lines() {
+        for line in told(error).lines() {
             // What is indented belongs to the line before it.
             if !line.starts_with("  ") {
                 text.push_str("error: ");
@@ -61,6 +61,20 @@ impl Failure {
         let _ = io::stderr().write_all(text.as_bytes());
         ExitCode::from(code)
     }
+}
+
+/// An error with its causes, each once: many messages hold their cause's already.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 impl From<ConfigError> for Failure {
@@ -100,6 +114,14 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_cause_is_told_once() {
+        let error = anyhow::anyhow!("no such file")
+            .context("cannot read x: no such file")
+            .context("it failed");
+        assert_eq!(told(&error), "it failed: cannot read x: no such file");
+    }
 
     #[test]
     fn a_taken_port_comes_with_advice() {

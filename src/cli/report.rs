@@ -32,7 +32,7 @@ pub struct Report {
     pub fleet: Fleet,
     /// Open incidents, worst first.
     pub open: Vec<Arc<Incident>>,
-    /// Subjects that could not be decided.
+    /// Judgements that could not be made: a GPU can lack several.
     pub undecided: BTreeMap<(RuleId, Reason), u64>,
 }
 
@@ -55,7 +55,7 @@ impl Report {
         self.open.iter().map(|incident| incident.severity).max()
     }
 
-    /// How many subjects could not be decided.
+    /// How many judgements could not be made.
     #[must_use]
     pub fn undecided_total(&self) -> u64 {
         self.undecided.values().sum()
@@ -75,7 +75,7 @@ pub fn text(reports: &[Report]) -> String {
     text
 }
 
-/// `2 clusters: 3 incidents (1 critical, 2 warning), 4 subjects undecided`
+/// `2 clusters: 3 incidents (1 critical, 2 warning), 4 judgements undecided`
 fn total(reports: &[Report]) -> String {
     let incidents: usize = reports.iter().map(|report| report.open.len()).sum();
     let mut line = format!(
@@ -99,7 +99,7 @@ fn total(reports: &[Report]) -> String {
         let _ = write!(line, " ({})", by_severity.join(", "));
     }
     let undecided = reports.iter().map(Report::undecided_total).sum();
-    let _ = write!(line, ", {} undecided", counted(undecided, "subject"));
+    let _ = write!(line, ", {} undecided", counted(undecided, "judgement"));
     line
 }
 
@@ -131,7 +131,7 @@ fn cluster_json(report: &Report) -> Value {
         .iter()
         .filter(|(_, subjects)| **subjects > 0)
         .map(|((rule, reason), subjects)| {
-            json!({ "rule": rule, "reason": reason, "subjects": subjects })
+            json!({ "rule": rule, "reason": reason, "judgements": subjects })
         })
         .collect();
     json!({
@@ -169,22 +169,22 @@ mod tests {
     #[test]
     fn a_report_reads_like_this() {
         insta::assert_snapshot!(text(&[example::report(), example::quiet()]), @r"
-        Cluster prod-eu as of 2026-03-14T02:07:00Z
+        Cluster prod-eu as of 2026-03-14 02:07:00 UTC
         8 GPUs observed: 6 ok, 1 with findings, 1 unknown
 
         CRITICAL  GPU-HEALTH-002  xid_79
           GPU 3 of node gpu-node-01 (GPU-5f3c)
           GPU 3 of gpu-node-01 reported XID 79 (fallen off the bus), which is consistent with a failed
           board, slot or power feed
-          since 2026-03-14T02:05:15Z (1m45s), evidence strong, incident 840879b5b84d
+          since 2026-03-14 02:05:15 UTC (1 min 45 s), evidence strong, incident 840879b5b84d
 
           Observed
-            last XID          79     DCGM_FI_DEV_XID_ERRORS at 2026-03-14T02:05:15Z
-            core temperature  61 °C  DCGM_FI_DEV_GPU_TEMP at 2026-03-14T02:05:15Z
+            last XID          79     DCGM_FI_DEV_XID_ERRORS at 2026-03-14 02:05:15 UTC
+            core temperature  61 °C  DCGM_FI_DEV_GPU_TEMP at 2026-03-14 02:05:15 UTC
 
           Supporting
             + the code changed from 0 to 79 between two scrapes, so that its time is known to within half a
-              minute (DCGM_FI_DEV_XID_ERRORS, 2026-03-14T02:05:15Z)
+              minute (DCGM_FI_DEV_XID_ERRORS, 2026-03-14 02:05:15 UTC)
 
           Contradicting
             - the other seven GPUs of the node are healthy (dcgm-exporter)
@@ -193,21 +193,21 @@ mod tests {
             ? PCIe replays are not exported (pcie_replays)
 
           Time line
-            2026-03-14T02:05:15Z  XID 79 first seen
+            2026-03-14 02:05:15 UTC  XID 79 first seen
 
           What to look at
             1. Read the node's conditions and events.
                  kubectl describe node gpu-node-01
 
         Not decided (neither a finding nor healthy)
-          GPU-THERM-006  blind: 1 subject
+          GPU-THERM-006  blind: 1 judgement
 
-        Cluster lab as of 2026-03-14T02:07:00Z
+        Cluster lab as of 2026-03-14 02:07:00 UTC
         0 GPUs observed
 
         Nothing was found, and nothing seen.
 
-        2 clusters: 1 incident (1 critical), 1 subject undecided
+        2 clusters: 1 incident (1 critical), 1 judgement undecided
         ");
     }
 

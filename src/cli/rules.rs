@@ -11,6 +11,7 @@ use super::flags::FileFlag;
 use super::outcome::{Failure, Outcome, print};
 use crate::config::{self, Overrides};
 use crate::rules::{ALL, Entry, RuleConfig, markdown, section, specification};
+use crate::snapshot::{Limits, Threshold};
 
 const AFTER: &str = "\
 Examples:
@@ -46,11 +47,11 @@ pub(super) fn run(args: &Args) -> Done {
     let config = loaded.rules;
     let one = args.rule.as_deref().map(find).transpose()?;
     print(&match (args.format, one) {
-        (Format::Text, None) => table(&config),
-        (Format::Text, Some(entry)) => page(entry, &config),
+        (Format::Text, None) => table(&config, &loaded.limits),
+        (Format::Text, Some(entry)) => page(entry, &config, &loaded.limits),
         (Format::Markdown, None) => markdown(&config, &loaded.limits),
         (Format::Markdown, Some(entry)) => section(entry, &config),
-        (Format::Json, one) => json_of(one, &config),
+        (Format::Json, one) => json_of(one, &config, &loaded.limits),
     })?;
     Ok(Outcome::Done)
 }
@@ -71,7 +72,7 @@ fn find(name: &str) -> Result<&'static Entry, Failure> {
     })
 }
 
-fn table(config: &RuleConfig) -> String {
+fn table(config: &RuleConfig, limits: &Limits) -> String {
     let mut text = String::new();
     for entry in ALL {
         // Writing to a String cannot fail.
@@ -79,17 +80,30 @@ fn table(config: &RuleConfig) -> String {
         text.push_str(&thresholds(entry, config));
         text.push('\n');
     }
-    text.push_str("`gpulens rules RULE` shows what a rule looks at and when it reports nothing.\n");
+    text.push_str(&shared(limits));
+    text.push_str(
+        "\n`gpulens rules RULE` shows what a rule looks at and when it reports nothing.\n",
+    );
     text
 }
 
-/// `rules.health.hold = 2m   How long it must last.`
 fn thresholds(entry: &Entry, config: &RuleConfig) -> String {
-    let rows: Vec<_> = (entry.build)(config)
-        .thresholds()
+    let section = format!("rules.{}", entry.name);
+    listed(&section, (entry.build)(config).thresholds())
+}
+
+/// Rules refer to them by `limits.NAME`.
+fn shared(limits: &Limits) -> String {
+    let rows = listed("limits", limits.describe());
+    format!("Thresholds that rules share\n\n{rows}")
+}
+
+/// `rules.health.hold = 2m   How long it must last.`
+fn listed(section: &str, rows: Vec<Threshold>) -> String {
+    let rows: Vec<_> = rows
         .into_iter()
         .map(|row| {
-            let mut left = format!("rules.{}.{} = {}", entry.name, row.name, row.value);
+            let mut left = format!("{section}.{} = {}", row.name, row.value);
             if row.value != row.default {
                 let _ = write!(left, " (default {})", row.default);
             }
@@ -108,23 +122,25 @@ fn thresholds(entry: &Entry, config: &RuleConfig) -> String {
     text
 }
 
-fn page(entry: &Entry, config: &RuleConfig) -> String {
+fn page(entry: &Entry, config: &RuleConfig, limits: &Limits) -> String {
     format!(
-        "{}  {}\n\n{}\nThresholds in force\n\n{}",
+        "{}  {}\n\n{}\nThresholds in force\n\n{}\n{}",
         entry.id,
         entry.title,
         specification(entry),
-        thresholds(entry, config)
+        thresholds(entry, config),
+        shared(limits)
     )
 }
 
-fn json_of(one: Option<&Entry>, config: &RuleConfig) -> String {
+fn json_of(one: Option<&Entry>, config: &RuleConfig, limits: &Limits) -> String {
     let value = |entry: &Entry| {
         json!({
             "id": entry.id,
             "name": entry.name,
             "title": entry.title,
             "thresholds": (entry.build)(config).thresholds(),
+            "limits": limits.describe(),
             "specification": specification(entry),
         })
     };

@@ -6,6 +6,7 @@ use super::Done;
 use super::flags::{CycleFlags, FileFlag, LogFlags, MetricsFlags, SourceFlags, WebFlags};
 use super::outcome::{Failure, Outcome};
 use crate::config::{self, Config, Overrides};
+use crate::source::recording::ReadError;
 
 const AFTER: &str = "\
 Examples:
@@ -14,7 +15,7 @@ Examples:
   gpulens serve --recording=recordings/          look at what was recorded elsewhere
 
 It stops on SIGTERM and SIGINT. Exit code 1: it could not serve, such as a port that is taken;
-2: wrong usage or configuration.";
+2: wrong usage or configuration, or a recording that cannot be read.";
 
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = AFTER)]
@@ -64,6 +65,11 @@ pub(super) fn block_on(config: &Config, service: impl Future<Output = anyhow::Re
         .build()
         .context("cannot start the runtime")
         .map_err(Failure::Runtime)?;
-    runtime.block_on(service).map_err(Failure::Runtime)?;
+    // A recording that cannot be read is bad input, as it is to `gpulens check`.
+    let failure = |error: anyhow::Error| match error.downcast_ref::<ReadError>() {
+        Some(_) => Failure::Input(error),
+        None => Failure::Runtime(error),
+    };
+    runtime.block_on(service).map_err(failure)?;
     Ok(Outcome::Done)
 }

@@ -96,9 +96,9 @@ thresholds! {
     unreachable_scrapes: Count = Count::new(3.0), "one or two lost scrapes are normal; Prometheus' own habit";
     /// Shortest time without an answer before a target counts as unreachable
     unreachable_after: Span = Span::seconds(90), "three of dcgm-exporter's default collections of 30 s";
-    /// The same while the exporter is being rolled out, and on a node that no target covers
+    /// Shortest time without an answer while the exporter is being rolled out, or without a target on a node, before it counts
     rollout_hold: Span = Span::minutes(10), "image pull and DCGM start on GPU nodes take minutes";
-    /// The same on a node younger than `limits.young_node`
+    /// Shortest time without an answer or a target on a node younger than `limits.young_node` before it counts
     new_node_hold: Span = Span::minutes(15), "the GPU operator installs the driver first";
     /// How long a target may answer without a GPU
     empty_after: Span = Span::seconds(60), "exporters up to 3.3.9 answer empty for the first 30 s, later ones for 2-3 s at a reload";
@@ -118,7 +118,7 @@ thresholds! {
     fleet_share: Ratio = Ratio::new(0.2), "above what one rack or one rolling update takes";
     /// Nodes that must have blind GPUs at once
     fleet_nodes: Count = Count::new(3.0), "one or two nodes are their own findings";
-    /// How long they must be blind
+    /// How long so many GPUs must be blind at once
     fleet_after: Span = Span::minutes(10), "the hold of a rollout";
     /// How long proof must last before an incident is resolved
     clear_hold: Span = Span::minutes(2), "four collections of 30 s";

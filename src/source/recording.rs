@@ -1,6 +1,6 @@
 //! Recordings as a source: files in, batches out. The format is docs/RECORDING.md's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -209,6 +209,12 @@ fn sorted(status: &SourceStatus) -> SourceStatus {
 fn telemetry(recording: &Recording) -> Vec<Observation> {
     let mut observations = Vec::new();
     let with_xids = with_xids(recording);
+    // Grouped once: a large recording has as many holders as series.
+    let mut held: BTreeMap<_, Vec<&Holding>> = BTreeMap::new();
+    for holding in &recording.holders {
+        let board = (&holding.gpu, holding.instance);
+        held.entry(board).or_default().push(holding);
+    }
     for series in &recording.series {
         let SeriesSubject::Gpu {
             uuid,
@@ -234,11 +240,7 @@ fn telemetry(recording: &Recording) -> Vec<Observation> {
             driver: driver.clone(),
             target: target.clone(),
         });
-        let holders: Vec<_> = recording
-            .holders
-            .iter()
-            .filter(|holding| holding.gpu == *uuid && holding.instance == *instance)
-            .collect();
+        let holders = held.get(&(uuid, *instance)).map_or(&[][..], Vec::as_slice);
         let columns: Vec<_> = series
             .values
             .iter()
@@ -258,7 +260,7 @@ fn telemetry(recording: &Recording) -> Vec<Observation> {
                     uuid: uuid.clone(),
                     identity: identity.clone(),
                     instance: instance.map(|id| (id, profile.clone())),
-                    holders: holders_at(&holders, at),
+                    holders: holders_at(holders, at),
                     readings,
                     xid_absent: tells_xids && !has_xid,
                 })

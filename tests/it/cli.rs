@@ -225,6 +225,30 @@ fn the_flag_takes_one_target_and_the_variable_several() {
 }
 
 #[test]
+fn bad_input_is_told_once_and_is_exit_code_2() {
+    let broken = Scratch::new("broken.json", "{x");
+    let nothing = "error: cannot read /nonexistent: No such file or directory (os error 2)\n";
+    for arguments in [
+        &["check", "/nonexistent"][..],
+        &["serve", "--recording=/nonexistent"],
+    ] {
+        let (code, _, stderr) = run(&mut gpulens(arguments));
+        assert_eq!((code, stderr.as_str()), (2, nothing), "{arguments:?}");
+    }
+    let (code, _, stderr) = run(&mut gpulens(&["config", "check", "/nonexistent"]));
+    assert_eq!(code, 2);
+    assert_eq!(stderr.matches("No such file").count(), 1, "{stderr}");
+    for arguments in [
+        &["check", broken.path()][..],
+        &["serve", "--recording", broken.path()],
+    ] {
+        let (code, _, stderr) = run(&mut gpulens(arguments));
+        assert_eq!(code, 2, "{arguments:?}");
+        assert_eq!(stderr.matches("line 1 column 2").count(), 1, "{stderr}");
+    }
+}
+
+#[test]
 fn an_empty_configuration_shows_what_to_give() {
     let (code, _, stderr) = run(&mut gpulens(&["serve"]));
     assert_eq!(code, 2);
@@ -544,6 +568,12 @@ fn rules_and_signals_are_listed() {
     assert_eq!(code, 0);
     for (at, entry) in gpulens::rules::ALL.iter().enumerate() {
         assert_eq!(rules[at]["id"], entry.id.as_str());
+        assert_eq!(rules[at]["limits"][0]["name"], "stale_after");
+        for arguments in [&["rules"][..], &["rules", entry.name]] {
+            let (_, stdout, _) = run(&mut gpulens(arguments));
+            assert!(stdout.contains("limits.young_node = 20m"), "{stdout}");
+            assert!(!stdout.contains("  The same "), "{stdout}");
+        }
         for format in ["text", "markdown", "json"] {
             let arguments = ["rules", entry.name, "--format", format];
             let (code, stdout, _) = run(&mut gpulens(&arguments));

@@ -235,6 +235,74 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert!(error.contains("told by the source `kubernetes`"), "{error}");
 }
 
+/// Puts a time into a recording.
+type Change = fn(&mut Recording, Timestamp);
+
+#[test]
+fn what_was_seen_after_now_is_refused() {
+    let good = small();
+    good.check().expect("good");
+    let late = good.now + Span::seconds(16).get();
+    let soon = good.now + Span::seconds(15).get();
+    let table: [(Change, &str); 8] = [
+        (|r, at| r.sources[0].since = at, "sources[0].since"),
+        (
+            |r, at| r.sources[0].last_attempt = Some(at),
+            "sources[0].last_attempt",
+        ),
+        (
+            |r, at| r.sources[0].last_success = Some(at),
+            "sources[0].last_success",
+        ),
+        (
+            |r, at| r.sources[0].targets[0].last_success = Some(at),
+            "sources[0].targets[0].last_success",
+        ),
+        (
+            |r, at| {
+                let lists = r.sources[1].lists.as_mut().expect("lists");
+                lists.pods = gpulens::snapshot::ListState::Synced(at);
+            },
+            "sources[1].lists.pods.synced",
+        ),
+        (|r, at| r.holders[0].to = at, "holders[0].to"),
+        (
+            |r, at| {
+                let series = &mut r.series[0];
+                let back = series.every.get() * i32::try_from(series.slots - 1).expect("few");
+                series.from = at - back;
+            },
+            "series[0].slots",
+        ),
+        (
+            |r, at| r.pods[0].started = (at > r.now).then_some(Timestamp::MAX),
+            "pods[0].started",
+        ),
+    ];
+    for (change, place) in table {
+        let mut recording = good.clone();
+        change(&mut recording, late);
+        let error = recording.check().expect_err(place).to_string();
+        assert!(error.starts_with(place), "{place}: {error}");
+        if !place.starts_with("pods") {
+            let wanted = "lies after `now`; want at most 2026-03-14T02:07:15Z";
+            assert!(error.contains(wanted), "{error}");
+            change(&mut recording, soon);
+            recording.check().expect(place);
+        }
+    }
+    let mut ancient = good;
+    let old: Timestamp = "1677-12-31T00:00:00Z".parse().expect("a time");
+    let lists = ancient.sources[1].lists.as_mut().expect("lists");
+    lists.nodes = gpulens::snapshot::ListState::Synced(old);
+    let error = ancient.check().expect_err("ancient").to_string();
+    assert!(
+        error.starts_with("sources[1].lists.nodes.synced"),
+        "{error}"
+    );
+    assert!(error.contains("the years 1678 and 2261"), "{error}");
+}
+
 #[test]
 fn depth_and_size_are_bounded() {
     let deep = "[".repeat(100_000);

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Report, counted};
 use crate::finding::{Evidence, Fact, Step, Subject};
 use crate::incident::Incident;
 use crate::printable::printable;
-use crate::snapshot::Span;
+use crate::rules::words;
 
 /// Lines are broken at this width: what a terminal beside another window has.
 const WIDTH: usize = 100;
@@ -55,7 +55,11 @@ fn undecided(out: &mut String, report: &Report) {
     out.push_str("\nNot decided (neither a finding nor healthy)\n");
     for ((rule, reason), subjects) in report.undecided.iter().filter(|row| *row.1 > 0) {
         let reason = reason.as_str();
-        let _ = writeln!(out, "  {rule}  {reason}: {}", counted(*subjects, "subject"));
+        let _ = writeln!(
+            out,
+            "  {rule}  {reason}: {}",
+            counted(*subjects, "judgement")
+        );
     }
 }
 
@@ -75,7 +79,7 @@ fn incident(out: &mut String, incident: &Incident, now: Timestamp) {
         out,
         "  since {} ({}), evidence {}, incident {}",
         time(incident.started),
-        Span::seconds(ago),
+        words::length(SignedDuration::from_secs(ago)),
         incident.grade().as_str(),
         incident.id
     );
@@ -184,7 +188,7 @@ fn timeline(out: &mut String, timeline: &[Evidence]) {
     heading(out, "Time line");
     for entry in timeline {
         let at = entry.at.map_or("time unknown".to_owned(), time);
-        hanging(out, &format!("    {at:20}  "), &entry.text);
+        hanging(out, &format!("    {at:23}  "), &entry.text);
     }
 }
 
@@ -203,7 +207,7 @@ fn checklist(out: &mut String, steps: &[Step]) {
 }
 
 fn time(at: Timestamp) -> String {
-    format!("{at:.0}")
+    words::moment(at)
 }
 
 /// A paragraph in which every line begins with the indent.
@@ -216,7 +220,7 @@ fn hanging(out: &mut String, first: &str, text: &str) {
     let indent = first.chars().count();
     let mut column = indent;
     out.push_str(first);
-    for (at, word) in printable(text).split(' ').enumerate() {
+    for (at, word) in unbroken(&printable(text)).into_iter().enumerate() {
         let length = word.chars().count();
         if at > 0 {
             if column + 1 + length > WIDTH {
@@ -227,8 +231,58 @@ fn hanging(out: &mut String, first: &str, text: &str) {
                 column += 1;
             }
         }
-        out.push_str(word);
+        out.push_str(&word);
         column += length;
     }
     out.push('\n');
+}
+
+/// What follows a number and belongs to it.
+const UNITS: [&str; 26] = [
+    "%", "°C", "s", "min", "h", "d", "ms", "W", "kW", "B", "KiB", "MiB", "GiB", "TiB", "B/s",
+    "kB/s", "MB/s", "GB/s", "TB/s", "Hz", "kHz", "MHz", "GHz", "J", "kJ", "MJ",
+];
+
+/// The words of a text; a number stays with its unit, and a moment in one piece.
+fn unbroken(text: &str) -> Vec<String> {
+    let digit = |word: &str| {
+        word.trim_start_matches('(')
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        let last = words.last().and_then(|last| last.rsplit(' ').next());
+        let joins = last.is_some_and(|last| {
+            let date = last.matches('-').count() == 2 && word.contains(':');
+            let time = last.contains(':') && bare == "UTC";
+            digit(last) && (UNITS.contains(&bare) || time || (date && digit(word)))
+        });
+        match words.last_mut() {
+            Some(last) if joins => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_units_at_the_end_of_a_line() {
+        for whole in ["74.5 GiB,", "(91 °C)", "2026-03-14 02:05:15 UTC."] {
+            for length in 60..100 {
+                let mut out = String::new();
+                let text = format!("{} {whole} and more", "x".repeat(length));
+                hanging(&mut out, "  ", &text);
+                assert!(out.contains(whole), "{out}");
+            }
+        }
+        assert_eq!(unbroken("2 min 30 s ago"), ["2 min", "30 s", "ago"]);
+    }
 }

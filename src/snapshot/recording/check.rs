@@ -8,7 +8,7 @@ use super::{
     NodeSeries, Recording, RecordingError, Series, SeriesSubject, SeriesValues, gpu_series,
     node_series,
 };
-use crate::snapshot::{Kind, SourceId, Span};
+use crate::snapshot::{Kind, ListState, SourceId, SourceStatus, Span};
 
 /// Slots that one series may have: more than a week at 15 s.
 pub(super) const MAX_SLOTS: u32 = 50_000;
@@ -23,9 +23,8 @@ const MAX_VALUES: u64 = 60_000_000;
 const SHORTEST: Span = Span::seconds(1);
 const LONGEST: Span = Span::minutes(24 * 60);
 
-/// Times lie between the years 0 and 9000, so that no look-back leaves the calendar.
-/// (The Kubernetes API writes the year 1 for "no time".)
-const YEARS: (i64, i64) = (-62_167_219_200, 221_845_392_000);
+/// From the beginning of 1678 to the end of 2261: inside, history counts nanoseconds in 64 bits.
+const YEARS: (i64, i64) = (-9_214_560_000, 9_214_646_399);
 
 type Checked = Result<(), RecordingError>;
 
@@ -49,7 +48,8 @@ impl Recording {
         for (at, series) in self.series.iter().enumerate() {
             series.check(&format!("series[{at}]"))?;
         }
-        self.check_holders()
+        self.check_holders()?;
+        self.check_future()
     }
 
     fn check_sources(&self) -> Checked {
@@ -120,6 +120,9 @@ impl Recording {
             time(&format!("sources[{i}].since"), source.since)?;
             when(format!("sources[{i}].last_attempt"), source.last_attempt)?;
             when(format!("sources[{i}].last_success"), source.last_success)?;
+            for (list, at) in synced(source) {
+                time(&format!("sources[{i}].lists.{list}.synced"), at)?;
+            }
             for (j, target) in source.targets.iter().enumerate() {
                 let place = format!("sources[{i}].targets[{j}]");
                 time(&format!("{place}.since"), target.since)?;
@@ -141,6 +144,7 @@ impl Recording {
         }
         for (i, pod) in self.pods.iter().enumerate() {
             time(&format!("pods[{i}].created"), pod.created)?;
+            when(format!("pods[{i}].started"), pod.started)?;
             when(format!("pods[{i}].deleting"), pod.deleting)?;
         }
         for (i, event) in self.events.iter().enumerate() {
@@ -150,6 +154,47 @@ impl Recording {
         for (i, end) in self.terminations.iter().enumerate() {
             when(format!("terminations[{i}].started"), end.started)?;
             when(format!("terminations[{i}].finished"), end.finished)?;
+        }
+        Ok(())
+    }
+
+    /// What was seen was seen by `now`, give or take one interval: what comes later would be
+    /// fresh for ever.
+    fn check_future(&self) -> Checked {
+        let latest = self.now + self.interval.get();
+        let seen = |place: String, at: Option<Timestamp>| match at {
+            Some(at) if at > latest => fail(
+                place,
+                format!(
+                    "{at} lies after `now`; want at most {latest}, one interval after {}",
+                    self.now
+                ),
+            ),
+            _ => Ok(()),
+        };
+        for (i, source) in self.sources.iter().enumerate() {
+            let place = format!("sources[{i}]");
+            seen(format!("{place}.since"), Some(source.since))?;
+            seen(format!("{place}.last_attempt"), source.last_attempt)?;
+            seen(format!("{place}.last_success"), source.last_success)?;
+            for (list, at) in synced(source) {
+                seen(format!("{place}.lists.{list}.synced"), Some(at))?;
+            }
+            for (j, target) in source.targets.iter().enumerate() {
+                let place = format!("{place}.targets[{j}]");
+                seen(format!("{place}.since"), Some(target.since))?;
+                seen(format!("{place}.last_attempt"), target.last_attempt)?;
+                seen(format!("{place}.last_success"), target.last_success)?;
+                seen(format!("{place}.empty_since"), target.empty_since)?;
+            }
+        }
+        for (i, holding) in self.holders.iter().enumerate() {
+            seen(format!("holders[{i}].from"), Some(holding.from))?;
+            seen(format!("holders[{i}].to"), Some(holding.to))?;
+        }
+        for (i, series) in self.series.iter().enumerate() {
+            let last = series.slots.checked_sub(1).map(|slot| series.time_of(slot));
+            seen(format!("series[{i}].slots"), last)?;
         }
         Ok(())
     }
@@ -209,7 +254,7 @@ impl Series {
     fn check(&self, place: &str) -> Checked {
         length(&format!("{place}.every"), self.every)?;
         time(&format!("{place}.from"), self.from)?;
-        // No overflow: at most 50,000 days after the year 9000 is still inside the calendar.
+        // No overflow: at most 50,000 days after the year 2261 is still inside the calendar.
         time(&format!("{place}.slots"), self.time_of(self.slots))?;
         if let SeriesSubject::Node { boots, .. } = &self.subject
             && !boots.is_sorted_by(|a, b| a.0 < b.0)
@@ -283,6 +328,22 @@ impl SeriesSubject {
     }
 }
 
+/// The lists that are synced, each with its time.
+fn synced(source: &SourceStatus) -> impl Iterator<Item = (&'static str, Timestamp)> {
+    source.lists.into_iter().flat_map(|lists| {
+        [
+            ("nodes", lists.nodes),
+            ("pods", lists.pods),
+            ("events", lists.events),
+        ]
+        .into_iter()
+        .filter_map(|(name, list)| match list {
+            ListState::Synced(at) => Some((name, at)),
+            ListState::NotConfigured | ListState::Pending | ListState::Failed => None,
+        })
+    })
+}
+
 fn length(place: &str, span: Span) -> Checked {
     if (SHORTEST..=LONGEST).contains(&span) {
         return Ok(());
@@ -297,5 +358,8 @@ fn time(place: &str, at: Timestamp) -> Checked {
     if (YEARS.0..=YEARS.1).contains(&at.as_second()) {
         return Ok(());
     }
-    fail(place, format!("{at} is not between the years 0 and 9000"))
+    fail(
+        place,
+        format!("{at} is not between the years 1678 and 2261"),
+    )
 }

@@ -156,7 +156,7 @@ impl Decoder {
             let count = scanned.rejected.total();
             let (number, reason) = (line.number, line.reason.as_str());
             notes.push(format!(
-                "{count} lines could not be read, the first is line {number} ({reason}): {}",
+                "lines that could not be read: {count}, the first is line {number} ({reason}): {}",
                 line.excerpt
             ));
         }
