@@ -80,7 +80,7 @@ pub(super) struct MetricsFlags {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Cycle")]
 pub(super) struct CycleFlags {
-    /// How often targets are scraped and rules judge: 1s to half of limits.stale_after [default: 15s]
+    /// How often targets are scraped and rules judge: 1s to half of the time after which readings are stale [default: 15s]
     #[arg(long = "cycle.interval", value_name = "DURATION")]
     #[arg(env = "GPULENS_CYCLE_INTERVAL", hide_env_values = true)]
     interval: Option<Span>,

@@ -144,7 +144,7 @@ async fn pages_escape_and_allow_no_script() {
     let text = get(&calm, "/").await;
     assert!(
         text.text()
-            .contains("No incident is open; 2 of 2 GPUs are observed.")
+            .contains("No incident is open; 2 of 2 GPUs could be judged.")
     );
     assert!(text.text().contains("<b>2</b> live, nothing found</li>"));
     assert!(

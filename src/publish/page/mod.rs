@@ -159,8 +159,8 @@ fn fleet(out: &mut String, view: &ClusterView) -> fmt::Result {
         };
         writeln!(
             out,
-            "<p class=\"banner\"><strong>{} of {} {are} unknown.</strong> No reading of the \
-             present has arrived; nothing here says that {they_are} healthy.</p>",
+            "<p class=\"banner\"><strong>{} of {} {are} unknown.</strong> Readings are not \
+             of the present, or do not tell of health; nothing here says that {they_are} healthy.</p>",
             fleet.unknown,
             gpus(all)
         )?;
@@ -206,7 +206,7 @@ fn incidents(
         };
         let observed = match all {
             0 => "no GPU has been seen.".to_owned(),
-            all => format!("{} of {} are observed.", all - fleet.unknown, gpus(all)),
+            all => format!("{} of {} could be judged.", all - fleet.unknown, gpus(all)),
         };
         writeln!(out, "<p>{what}; {observed}</p>")?;
     } else {
