@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::decode::dotted;
 use super::tree::{Node, Step};
 use super::{Config, Problem};
+use crate::rules::RuleConfig;
 use crate::snapshot::Span;
 
 const MIN_INTERVAL: Span = Span::seconds(1);
@@ -33,6 +34,37 @@ pub(super) fn check(config: &Config, file: Option<&Node>) -> Vec<Problem> {
 struct Checks<'a> {
     file: Option<&'a Node>,
     problems: Vec<Problem>,
+}
+
+/// The windows and waits of the rules that history must reach back over, so that none may be
+/// empty and none longer than what is remembered.
+fn look_backs(rules: &RuleConfig) -> Vec<(&'static str, &'static str, Span)> {
+    let (health, fresh, therm) = (&rules.health, &rules.fresh, &rules.therm);
+    vec![
+        (
+            "health",
+            "ecc_single_bit_window",
+            health.ecc_single_bit_window,
+        ),
+        ("health", "rate_window", health.rate_window),
+        ("health", "nvlink_event_window", health.nvlink_event_window),
+        ("fresh", "unreachable_after", fresh.unreachable_after),
+        ("fresh", "rollout_hold", fresh.rollout_hold),
+        ("fresh", "new_node_hold", fresh.new_node_hold),
+        ("fresh", "empty_after", fresh.empty_after),
+        ("fresh", "vanished_after", fresh.vanished_after),
+        ("fresh", "frozen_family_after", fresh.frozen_family_after),
+        ("fresh", "unlabelled_after", fresh.unlabelled_after),
+        (
+            "fresh",
+            "labels_disagree_after",
+            fresh.labels_disagree_after,
+        ),
+        ("fresh", "disagreement_after", fresh.disagreement_after),
+        ("fresh", "fleet_after", fresh.fleet_after),
+        ("therm", "window", therm.window),
+        ("therm", "failure_window", therm.failure_window),
+    ]
 }
 
 fn key(name: &str) -> Step {
@@ -174,9 +206,9 @@ impl Checks<'_> {
     /// Nothing may be forgotten before the longest hold or look-back has passed.
     fn remembered(&mut self, config: &Config) {
         let (limits, rules) = (&config.limits, &config.rules);
-        let (health, fresh, therm) = (&rules.health, &rules.fresh, &rules.therm);
+        let health = &rules.health;
         let forget = [key("limits"), key("forget_after")];
-        let longest = [
+        let own = [
             ("limits", "stale_after", limits.stale_after),
             ("limits", "frozen_after", limits.frozen_after),
             ("limits", "reorder", limits.reorder),
@@ -191,31 +223,9 @@ impl Checks<'_> {
                 "plugin_critical_after",
                 health.plugin_critical_after,
             ),
-            (
-                "health",
-                "ecc_single_bit_window",
-                health.ecc_single_bit_window,
-            ),
-            ("health", "rate_window", health.rate_window),
-            ("health", "nvlink_event_window", health.nvlink_event_window),
-            ("fresh", "unreachable_after", fresh.unreachable_after),
-            ("fresh", "rollout_hold", fresh.rollout_hold),
-            ("fresh", "new_node_hold", fresh.new_node_hold),
-            ("fresh", "empty_after", fresh.empty_after),
-            ("fresh", "vanished_after", fresh.vanished_after),
-            ("fresh", "frozen_family_after", fresh.frozen_family_after),
-            ("fresh", "unlabelled_after", fresh.unlabelled_after),
-            (
-                "fresh",
-                "labels_disagree_after",
-                fresh.labels_disagree_after,
-            ),
-            ("fresh", "disagreement_after", fresh.disagreement_after),
-            ("fresh", "fleet_after", fresh.fleet_after),
-            ("therm", "hold", therm.hold),
-            ("therm", "window", therm.window),
-            ("therm", "failure_window", therm.failure_window),
+            ("therm", "hold", rules.therm.hold),
         ];
+        let longest = own.into_iter().chain(look_backs(rules));
         for (section, name, least) in longest {
             let path = match section {
                 "limits" => vec![key(section), key(name)],
@@ -262,7 +272,7 @@ impl Checks<'_> {
             &config.rules.fresh,
             &config.rules.therm,
         );
-        let spans = [
+        let own = [
             ("health", "xid_clear_after", health.xid_clear_after),
             ("health", "xid_expire_after", health.xid_expire_after),
             (
@@ -271,34 +281,12 @@ impl Checks<'_> {
                 health.memory_growth_window,
             ),
             (
-                "health",
-                "ecc_single_bit_window",
-                health.ecc_single_bit_window,
-            ),
-            ("health", "rate_window", health.rate_window),
-            ("health", "nvlink_event_window", health.nvlink_event_window),
-            ("fresh", "unreachable_after", fresh.unreachable_after),
-            ("fresh", "rollout_hold", fresh.rollout_hold),
-            ("fresh", "new_node_hold", fresh.new_node_hold),
-            ("fresh", "empty_after", fresh.empty_after),
-            ("fresh", "vanished_after", fresh.vanished_after),
-            ("fresh", "frozen_family_after", fresh.frozen_family_after),
-            ("fresh", "unlabelled_after", fresh.unlabelled_after),
-            (
-                "fresh",
-                "labels_disagree_after",
-                fresh.labels_disagree_after,
-            ),
-            ("fresh", "disagreement_after", fresh.disagreement_after),
-            (
                 "fresh",
                 "kubernetes_stale_after",
                 fresh.kubernetes_stale_after,
             ),
-            ("fresh", "fleet_after", fresh.fleet_after),
-            ("therm", "window", therm.window),
-            ("therm", "failure_window", therm.failure_window),
         ];
+        let spans = own.into_iter().chain(look_backs(&config.rules));
         for (rule, name, value) in spans {
             if value < MIN_INTERVAL {
                 self.fail(
